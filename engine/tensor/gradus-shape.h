@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <glib.h>
+
+#include "gradus-error.h"
+
+G_BEGIN_DECLS
+
+#define GRADUS_MAX_RANK 8
+
+/* Free axes are negative numbers in a shape and get their size when an execution runs. Further
+ * free axes (a sequence's time) are further negative numbers. */
+#define GRADUS_DIM_BATCH (-1)
+
+/**
+ * GradusShape:
+ *
+ * Sizes of the axes, slowest first (row-major). A plain value: copy it, compare it, never free it.
+ * A rank of 0 is a scalar.
+ */
+typedef struct
+{
+  guint  rank;
+  gint64 dims[GRADUS_MAX_RANK];
+} GradusShape;
+
+/* The shape with @rank dims given as gint64 varargs. */
+GradusShape gradus_shape (guint rank, ...);
+gboolean    gradus_shape_equal (const GradusShape *a, const GradusShape *b);
+/* TRUE if an axis is free. */
+gboolean    gradus_shape_is_free (const GradusShape *shape);
+/* @shape with every free batch axis set to @batch. */
+GradusShape gradus_shape_bind (const GradusShape *shape, gint64 batch);
+/* Number of elements of a bound shape; -1 when free or when the product exceeds 2^62. */
+gint64      gradus_shape_count (const GradusShape *shape);
+/* "(None, 28, 28, 1)" as Keras prints it; free with g_free. */
+char       *gradus_shape_to_string (const GradusShape *shape);
+
+G_END_DECLS
