@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "ops/gradus-op.h"
+
+G_BEGIN_DECLS
+
+/**
+ * GradusPlan:
+ *
+ * A program in order, every value with its place. Planned for the largest batch; since sizes do not
+ * shrink with the batch, the same offsets serve every smaller one. Immutable and reference counted.
+ *
+ * Lifetime classes, one arena each: variables (owned by the variable store, shared by all plans),
+ * io (inputs), hyper, constants, step (temporaries). Alignment is 64 bytes.
+ */
+typedef struct _GradusPlan GradusPlan;
+
+typedef struct
+{
+  gint64 variables;   /* weights and statistics */
+  gint64 optimizer;   /* optimizer state */
+  gint64 io;
+  gint64 constants;   /* and hypers */
+  gint64 step;        /* the arena of temporaries */
+  gint64 lower_bound; /* largest sum of live temporaries at any node: no plan can be smaller */
+} GradusPlanMemory;
+
+/* Greedy by size over live intervals, in three orders, the smallest kept (Pisarchyk and Lee,
+ * Efficient Memory Management for Deep Neural Net Inference, 2020). In-place and alias rules come
+ * from the op rows. */
+GradusPlan       *gradus_plan_new    (GradusProgram *program, gint64 max_batch, GError **error);
+GradusPlan       *gradus_plan_ref    (GradusPlan *plan);
+void              gradus_plan_unref  (GradusPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradusPlan, gradus_plan_unref)
+
+GradusProgram    *gradus_plan_program   (GradusPlan *plan); /* borrowed */
+gint64            gradus_plan_max_batch (GradusPlan *plan);
+GradusPlanMemory  gradus_plan_memory    (GradusPlan *plan);
+/* Offset of a value in the arena of its class; an alias has its source's. */
+gint64            gradus_plan_offset    (GradusPlan *plan, GradusValueId id);
+/* Bytes of temporaries that the nodes of @layer (interned or not) produce, forward and backward. */
+gint64            gradus_plan_layer_bytes (GradusPlan *plan, const char *layer);
+char             *gradus_plan_to_string (GradusPlan *plan);
+
+G_END_DECLS
