@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gradus-batch-source.h"
+#include "train/gradus-checkpoint.h"
+#include "train/gradus-trainer.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  gint64 samples;
+  double loss;
+  double accuracy; /* NaN if the loss is not a classification's */
+} GradusEvaluation;
+
+/* One pass of @source through the checkpoint's model under the loss and metrics of @options. */
+gboolean gradus_evaluate (GradusCheckpoint     *checkpoint,
+                          GradusTrainerOptions *options,
+                          GradusDevice         *device,
+                          GradusBatchSource    *source,
+                          GradusEvaluation     *result,
+                          GError              **error);
+
+/**
+ * gradus_infer:
+ * @inputs: per input of the model @n_samples rows of @dtypes[i] and of the input's shape
+ * @outputs: (out): per output a new array of n_samples rows of float32; free each with g_free
+ */
+gboolean gradus_infer (GradusCheckpoint  *checkpoint,
+                       GradusDevice      *device,
+                       const void *const *inputs,
+                       const GradusDType *dtypes,
+                       gint64             n_samples,
+                       float            **outputs,
+                       GError           **error);
+
+G_END_DECLS
