@@ -45,8 +45,8 @@ static const GradusField generator_fields[] = {
     .help = N_ ("\"line\": y = 3x + 2") },
   { "samples", GRADUS_FIELD_INT, 1, 100000000, "1024", .help = N_ ("How many") },
   { "noise", GRADUS_FIELD_NUMBER, 0, 1e6, "0.1", .help = N_ ("Its standard deviation") },
-  { "features", GRADUS_FIELD_LATER },
-  { "classes", GRADUS_FIELD_LATER },
+  GRADUS_FIELD_IS_LATER ("features"),
+  GRADUS_FIELD_IS_LATER ("classes"),
   { "fingerprint", GRADUS_FIELD_STRING, .help = N_ ("Written into the stored copy") },
   { NULL },
 };
@@ -99,8 +99,8 @@ gradus_recipe_check_source (GradusJsonObject         *object,
 static const GradusField split_fields[] = {
   { "split", GRADUS_FIELD_NUMBER, 1e-6, 0.999999, .required = TRUE,
     .help = N_ ("Share of the training data, drawn by the seed") },
-  { "stratify", GRADUS_FIELD_LATER },
-  { "by", GRADUS_FIELD_LATER },
+  GRADUS_FIELD_IS_LATER ("stratify"),
+  GRADUS_FIELD_IS_LATER ("by"),
   { "fingerprint", GRADUS_FIELD_STRING, .help = N_ ("Written into the stored copy") },
   { NULL },
 };
@@ -148,9 +148,9 @@ static const GradusField batch_fields[] = {
     .help = N_ ("Samples in a batch") },
   { "drop_remainder", GRADUS_FIELD_BOOLEAN, .fallback = "false",
     .help = N_ ("Leave out a short last batch; in training only") },
-  { "pad", GRADUS_FIELD_LATER },
-  { "balance", GRADUS_FIELD_LATER },
-  { "buckets", GRADUS_FIELD_LATER },
+  GRADUS_FIELD_IS_LATER ("pad"),
+  GRADUS_FIELD_IS_LATER ("balance"),
+  GRADUS_FIELD_IS_LATER ("buckets"),
   { NULL },
 };
 

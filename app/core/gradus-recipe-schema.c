@@ -83,10 +83,10 @@ check_learning_rate (GradusJsonObject         *object,
 }
 
 #define OPTIMIZER_FIELDS_LATER                                                                     \
-  { "weight_decay", GRADUS_FIELD_LATER }, { "clipnorm", GRADUS_FIELD_LATER },                      \
-      { "clipvalue", GRADUS_FIELD_LATER }, { "global_clipnorm", GRADUS_FIELD_LATER },              \
-      { "use_ema", GRADUS_FIELD_LATER }, { "loss_scale_factor", GRADUS_FIELD_LATER },              \
-      { "gradient_accumulation_steps", GRADUS_FIELD_LATER },                                       \
+  GRADUS_FIELD_IS_LATER ("weight_decay"), GRADUS_FIELD_IS_LATER ("clipnorm"),                      \
+      GRADUS_FIELD_IS_LATER ("clipvalue"), GRADUS_FIELD_IS_LATER ("global_clipnorm"),              \
+      GRADUS_FIELD_IS_LATER ("use_ema"), GRADUS_FIELD_IS_LATER ("loss_scale_factor"),              \
+      GRADUS_FIELD_IS_LATER ("gradient_accumulation_steps"),                                       \
       { "name", GRADUS_FIELD_STRING, .help = N_ ("A label; changes nothing") }
 
 static const GradusField sgd_fields[] = {
@@ -105,7 +105,7 @@ static const GradusField adam_fields[] = {
   { "beta_2", GRADUS_FIELD_NUMBER, 0, 0.9999999, "0.999",
     .help = N_ ("Decay of the second moment") },
   { "epsilon", GRADUS_FIELD_NUMBER, 0, 1, "1e-7", .help = N_ ("Added to the divisor") },
-  { "amsgrad", GRADUS_FIELD_LATER },
+  GRADUS_FIELD_IS_LATER ("amsgrad"),
   OPTIMIZER_FIELDS_LATER,
   { NULL },
 };
@@ -189,7 +189,8 @@ check_optimizer (GradusJsonObject         *object,
       name = "Adam";
       json_object_set_string_member (gradus_json_peek (optimizer), "class_name", name);
     }
-  gradus_json_ignore (optimizer, "module", "registered_name", "build_config", NULL);
+  gradus_json_ignore (optimizer, "config", "module", "registered_name", "build_config", NULL);
+  gradus_json_end (optimizer, NULL);
   fields = gradus_recipe_optimizer_fields (name);
   if (fields == NULL)
     {
@@ -201,25 +202,24 @@ check_optimizer (GradusJsonObject         *object,
   settings = gradus_json_object (optimizer, "config");
   if (settings != NULL)
     gradus_fields_apply (settings, fields, context);
-  gradus_json_end (optimizer, NULL);
 }
 
 static const GradusField crossentropy_fields[] = {
   { "from_logits", GRADUS_FIELD_BOOLEAN, .fallback = "false",
     .help = N_ ("The model gives logits, not probabilities") },
-  { "name", GRADUS_FIELD_STRING },
-  { "reduction", GRADUS_FIELD_STRING },
-  { "ignore_class", GRADUS_FIELD_LATER },
-  { "label_smoothing", GRADUS_FIELD_LATER },
-  { "axis", GRADUS_FIELD_LATER },
-  { "dtype", GRADUS_FIELD_LATER },
+  { "name", .kind = GRADUS_FIELD_STRING },
+  { "reduction", .kind = GRADUS_FIELD_STRING },
+  GRADUS_FIELD_IS_LATER ("ignore_class"),
+  GRADUS_FIELD_IS_LATER ("label_smoothing"),
+  GRADUS_FIELD_IS_LATER ("axis"),
+  GRADUS_FIELD_IS_LATER ("dtype"),
   { NULL },
 };
 
 static const GradusField plain_loss_fields[] = {
-  { "name", GRADUS_FIELD_STRING },
-  { "reduction", GRADUS_FIELD_STRING },
-  { "dtype", GRADUS_FIELD_LATER },
+  { "name", .kind = GRADUS_FIELD_STRING },
+  { "reduction", .kind = GRADUS_FIELD_STRING },
+  GRADUS_FIELD_IS_LATER ("dtype"),
   { NULL },
 };
 
@@ -250,7 +250,8 @@ check_loss_object (GradusJsonObject *loss, const GradusFieldContext *context)
       return;
     }
   name = gradus_json_string (loss, "class_name", NULL);
-  gradus_json_ignore (loss, "module", "registered_name", NULL);
+  gradus_json_ignore (loss, "config", "module", "registered_name", NULL);
+  gradus_json_end (loss, NULL);
   if (name == NULL)
     return;
   known = loss_canonical (name);
@@ -267,7 +268,6 @@ check_loss_object (GradusJsonObject *loss, const GradusFieldContext *context)
                          strstr (known, "crossentropy") != NULL ? crossentropy_fields
                                                                 : plain_loss_fields,
                          context);
-  gradus_json_end (loss, NULL);
 }
 
 static void
@@ -341,9 +341,9 @@ static const GradusField compile_fields[] = {
     .help = N_ ("A Keras name or {\"class_name\", \"config\"}") },
   { "metrics", GRADUS_FIELD_CHECK, .fallback = "[]", .check = check_metrics,
     .help = N_ ("A list of names") },
-  { "loss_weights", GRADUS_FIELD_LATER },
-  { "class_weight", GRADUS_FIELD_LATER },
-  { "sample_weight", GRADUS_FIELD_LATER },
+  GRADUS_FIELD_IS_LATER ("loss_weights"),
+  GRADUS_FIELD_IS_LATER ("class_weight"),
+  GRADUS_FIELD_IS_LATER ("sample_weight"),
   { NULL },
 };
 
@@ -378,8 +378,8 @@ check_precision (GradusJsonObject         *object,
 static const GradusField clip_fields[] = {
   { "global_norm", GRADUS_FIELD_NUMBER, 1e-30, 1e30, .required = TRUE,
     .help = N_ ("Largest norm of all gradients together") },
-  { "norm", GRADUS_FIELD_LATER },
-  { "value", GRADUS_FIELD_LATER },
+  GRADUS_FIELD_IS_LATER ("norm"),
+  GRADUS_FIELD_IS_LATER ("value"),
   { NULL },
 };
 
@@ -425,15 +425,15 @@ static const GradusField fit_fields[] = {
     .help = N_ ("{\"global_norm\": x}; absent: gradients are not clipped") },
   { "on_nonfinite", GRADUS_FIELD_CHOICE, .fallback = "\"stop\"", .names = nonfinite_names,
     .help = N_ ("What to do when a loss or gradient is NaN or infinite") },
-  { "steps_per_epoch", GRADUS_FIELD_LATER },
-  { "validation_every", GRADUS_FIELD_LATER },
-  { "accumulate", GRADUS_FIELD_LATER },
-  { "warmup_steps", GRADUS_FIELD_LATER },
-  { "ema", GRADUS_FIELD_LATER },
-  { "early_stopping", GRADUS_FIELD_LATER },
-  { "reduce_on_plateau", GRADUS_FIELD_LATER },
-  { "memory_budget", GRADUS_FIELD_LATER },
-  { "rematerialize", GRADUS_FIELD_LATER },
+  GRADUS_FIELD_IS_LATER ("steps_per_epoch"),
+  GRADUS_FIELD_IS_LATER ("validation_every"),
+  GRADUS_FIELD_IS_LATER ("accumulate"),
+  GRADUS_FIELD_IS_LATER ("warmup_steps"),
+  GRADUS_FIELD_IS_LATER ("ema"),
+  GRADUS_FIELD_IS_LATER ("early_stopping"),
+  GRADUS_FIELD_IS_LATER ("reduce_on_plateau"),
+  GRADUS_FIELD_IS_LATER ("memory_budget"),
+  GRADUS_FIELD_IS_LATER ("rematerialize"),
   { NULL },
 };
 
@@ -441,9 +441,9 @@ static const GradusField log_fields[] = {
   { "scalars_every", GRADUS_FIELD_INT, 1, 1000000000, "1", .help = N_ ("Steps between scalars") },
   { "histograms_every", GRADUS_FIELD_INT, 0, 1000000000, "64",
     .help = N_ ("Steps between histograms; 0: none") },
-  { "per_layer_every", GRADUS_FIELD_LATER },
-  { "watch", GRADUS_FIELD_LATER },
-  { "profile", GRADUS_FIELD_LATER },
+  GRADUS_FIELD_IS_LATER ("per_layer_every"),
+  GRADUS_FIELD_IS_LATER ("watch"),
+  GRADUS_FIELD_IS_LATER ("profile"),
   { NULL },
 };
 
@@ -474,7 +474,7 @@ static const GradusField checkpoint_fields[] = {
     .help = N_ ("Series that says which is best") },
   { "mode", GRADUS_FIELD_CHOICE, .fallback = "\"auto\"", .names = mode_names,
     .help = N_ ("Whether smaller or larger is better") },
-  { "disk_budget", GRADUS_FIELD_LATER },
+  GRADUS_FIELD_IS_LATER ("disk_budget"),
   { NULL },
 };
 
@@ -666,7 +666,10 @@ gradus_fields_apply (GradusJsonObject         *object,
                      const GradusField        *fields,
                      const GradusFieldContext *context)
 {
+  /* Unknown keys first: a default that is written in would no longer be suggested for one. */
+  for (guint i = 0; fields[i].name != NULL; i++)
+    gradus_json_ignore (object, fields[i].name, NULL);
+  gradus_json_end (object, NULL);
   for (guint i = 0; fields[i].name != NULL; i++)
     apply_field (object, &fields[i], context);
-  gradus_json_end (object, NULL);
 }

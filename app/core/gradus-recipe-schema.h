@@ -59,6 +59,8 @@ struct _GradusField
   const char        *help;
 };
 
+#define GRADUS_FIELD_IS_LATER(NAME) { .name = NAME, .kind = GRADUS_FIELD_LATER }
+
 /* The top level of a recipe. */
 extern const GradusField gradus_recipe_fields[];
 
