@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gradus-batch-source.h"
+#include "gradus-json.h"
+
+G_BEGIN_DECLS
+
+/* The most inputs or targets that a source may have. */
+#define GRADUS_SOURCE_MAX_ARRAYS 16
+
+typedef struct _GradusSource GradusSource;
+
+/**
+ * GradusSourceFuncs:
+ *
+ * What one kind of source does. All but @free may be called from several threads at once.
+ */
+typedef struct
+{
+  /* Row i of @inputs[k] gets input k of sample @samples[i], row-major, in the spec's dtype and the
+   * machine's byte order; likewise targets. @inputs or @targets, or one of their pointers, may be
+   * NULL: not wanted. */
+  gboolean (*read) (GradusSource *self,
+                    const gint64 *samples,
+                    guint         n,
+                    void *const  *inputs,
+                    void *const  *targets,
+                    GError      **error);
+  /* Optional: input @k (target @k - n_inputs from n_inputs on) of a sample where it lies in memory;
+   * NULL if it does not. Valid as long as the source. */
+  const void *(*peek) (GradusSource *self, guint k, gint64 sample);
+  /* Adds all that the content depends on. */
+  gboolean (*fingerprint) (GradusSource *self, GChecksum *checksum, GError **error);
+  /* Where target 0 of a sample stands, for messages ("labels.gz, sample 17"); free with g_free. */
+  char *(*place) (GradusSource *self, gint64 sample);
+  void (*free) (GradusSource *self);
+} GradusSourceFuncs;
+
+/**
+ * GradusSource:
+ *
+ * Samples by index. An implementation embeds this as its first member and fills it when opening;
+ * afterwards it never changes, so that any thread may read.
+ *
+ * @n_classes: 1 + the greatest label when the only target is a whole number (rank 0, integer dtype)
+ *   and no label is negative; at least the number of @class_names; 0 if there are no classes
+ * @class_names: NULL-terminated, or NULL
+ * @resident: bytes that the source keeps in memory
+ */
+struct _GradusSource
+{
+  const GradusSourceFuncs *funcs;
+  gint64                   n_samples;
+  guint                    n_inputs, n_targets;
+  GradusArraySpec          inputs[GRADUS_SOURCE_MAX_ARRAYS], targets[GRADUS_SOURCE_MAX_ARRAYS];
+  gint64                   n_classes;
+  char                   **class_names;
+  gint64                   resident;
+};
+
+/**
+ * gradus_source_open:
+ * @spec: the recipe's object with a "type"; every key of it is read
+ * @base: folder that relative paths start from
+ * @seed: of generators
+ * @part: "train", "validation" or "test": generators yield other samples for each
+ *
+ * Opens and validates a source, reading what must be read to know its size and labels. Fails with
+ * GRADUS_ERROR_REFUSED (and what gradus_json_end() gives), _NOT_FOUND, _IO or _NO_MEMORY; the
+ * message names file and place. Blocks: not for the main thread.
+ */
+GradusSource *gradus_source_open (GradusJsonObject *spec,
+                                  const char       *base,
+                                  guint64           seed,
+                                  const char       *part,
+                                  GError          **error);
+void          gradus_source_free (GradusSource *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradusSource, gradus_source_free)
+
+/* Bytes of one sample under the spec. */
+gsize gradus_array_spec_bytes (const GradusArraySpec *spec);
+/* "uint8 (28, 28)"; free with g_free. */
+char *gradus_array_spec_to_string (const GradusArraySpec *spec);
+
+/**
+ * gradus_source_fingerprint:
+ *
+ * "sha256:" and 64 hexadecimal digits, for telling whether a run's data is still the same. Over each
+ * file's bytes as stored; of a file larger than 64 MiB over its size and 64 pieces of 1 MiB spread
+ * evenly, the first and the last included. Names and times do not count. Free with g_free.
+ */
+char *gradus_source_fingerprint (GradusSource *self, GError **error);
+
+/**
+ * gradus_source_check_labels:
+ *
+ * Fails with GRADUS_ERROR_REFUSED naming file and sample of the first label that is not from 0 to
+ * @n_classes - 1. TRUE at once where the target is not a class.
+ */
+gboolean gradus_source_check_labels (GradusSource *self, gint64 n_classes, GError **error);
+
+G_END_DECLS
