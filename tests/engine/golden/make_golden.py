@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the golden cases beside this file: numbers from Keras 3 (JAX backend), once.
+
+    python3 -m venv VENV && VENV/bin/pip install keras jax numpy
+    KERAS_BACKEND=jax VENV/bin/python make_golden.py
+
+A case is one JSON file: the model as to_json() writes it, its weights, inputs and targets, loss and
+optimizer, and what Keras makes of them: outputs in inference mode, gradients of the loss at the first step in
+training mode, the losses of ten steps on the same batch, and the weights after them.
+"""
+import json
+import os
+import pathlib
+
+os.environ.setdefault('KERAS_BACKEND', 'jax')
+
+import jax
+import keras
+import numpy as np
+from keras import layers
+
+HERE = pathlib.Path(__file__).parent
+STEPS = 10
+
+
+def array(values):
+    values = np.asarray(values)
+    kind = {'f': 'float32', 'i': 'int32', 'u': 'uint8'}[values.dtype.kind]
+    flat = [float(f'{v:.9g}') for v in values.ravel()] if kind == 'float32' else [int(v) for v in values.ravel()]
+    return {'dtype': kind, 'shape': list(values.shape), 'data': flat}
+
+
+def variables(model):
+    return {f'{layer.name}/{v.name}': array(v.numpy()) for layer in model.layers for v in layer.weights}
+
+
+def first_gradients(model, loss, x, y):
+    trainable = [v.value for v in model.trainable_variables]
+    fixed = [v.value for v in model.non_trainable_variables]
+
+    def scalar(values):
+        prediction, _ = model.stateless_call(values, fixed, x, training=True)
+        return jax.numpy.mean(loss(y, prediction))
+
+    names = [f'{layer.name}/{v.name}' for layer in model.layers for v in layer.trainable_weights]
+    return dict(zip(names, map(array, jax.grad(scalar)(trainable))))
+
+
+def randomize(model, rng):
+    """Away from zeros and ones, so that a swapped bias or gamma is seen."""
+    for layer in model.layers:
+        for v in layer.weights:
+            low, high = (0.5, 1.5) if v.name in ('gamma', 'moving_variance') else (-0.3, 0.3)
+            v.assign(rng.uniform(low, high, v.shape).astype('float32'))
+
+
+def write(name, model, x, y, loss='mse', optimizer=None, seed=0, fit=None, tolerance=None):
+    rng = np.random.default_rng(seed)
+    randomize(model, rng)
+    optimizer = optimizer or keras.optimizers.SGD(learning_rate=0.05)
+    loss_object = keras.losses.get(loss)
+    case = {
+        'keras': keras.__version__,
+        'model': json.loads(model.to_json()),
+        'weights': variables(model),
+        'inputs': array(x),
+        'targets': array(y),
+        'loss': loss if isinstance(loss, str) else {'class_name': type(loss).__name__, 'config': {
+            k: v for k, v in loss.get_config().items() if k in ('from_logits',)}},
+        'optimizer': {'class_name': type(optimizer).__name__, 'config': {
+            k: v for k, v in optimizer.get_config().items()
+            if k in ('learning_rate', 'momentum', 'nesterov', 'beta_1', 'beta_2', 'epsilon')}},
+        'outputs': array(model(x, training=False)),
+        'gradients': first_gradients(model, loss_object, x, y),
+    }
+    case['model'].pop('compile_config', None)
+    if fit:
+        case['fit'] = fit
+    if tolerance:
+        case['tolerance'] = tolerance
+    model.compile(optimizer=optimizer, loss=loss, jit_compile=False)
+    case['losses'] = []
+    for _ in range(STEPS):
+        model.reset_metrics()  # or Keras reports the mean of all steps so far
+        case['losses'].append(float(f'{float(model.train_on_batch(x, y)):.9g}'))
+    case['final_weights'] = variables(model)
+    (HERE / f'{name}.json').write_text(json.dumps(case, separators=(',', ':')) + '\n')
+    print(name, case['losses'][0], case['losses'][-1])
+
+
+def data(shape, seed, low=-1.0, high=1.0):
+    return np.random.default_rng(seed).uniform(low, high, shape).astype('float32')
+
+
+def labels(n, classes, seed):
+    return np.random.default_rng(seed).integers(0, classes, n).astype('int32')
+
+
+def one_hot(values, classes):
+    return np.eye(classes, dtype='float32')[values]
+
+
+def sequential(name, shape, *stack):
+    return keras.Sequential([keras.Input(shape, name='input'), *stack], name=name)
+
+
+def activations():
+    names = ['linear', 'relu', 'sigmoid', 'tanh', 'elu', 'selu', 'softplus', 'softsign', 'silu', 'gelu', 'exponential',
+             'leaky_relu', 'hard_sigmoid', 'relu6', 'softmax']
+    for i, name in enumerate(names):
+        model = sequential(f'activation_{name}', (5,), layers.Dense(6, activation=name, name='dense'),
+                           layers.Dense(3, name='head'))
+        write(f'activation-{name}', model, data((7, 5), 10 + i, -2, 2), data((7, 3), 50 + i), seed=i)
+    model = sequential('activation_layer', (5,), layers.Dense(6, name='dense'), layers.Activation('tanh', name='act'),
+                       layers.Dense(2, use_bias=False, name='head'))
+    write('activation-layer', model, data((4, 5), 3), data((4, 2), 4))
+
+
+def convolutions():
+    grid = [('valid', 1, 3, 7), ('same', 1, 3, 6), ('same', 2, 3, 7), ('valid', 2, 2, 6), ('same', (2, 1), (2, 3), 5)]
+    for i, (padding, strides, size, side) in enumerate(grid):
+        model = sequential(f'conv_{i}', (side, side + 1, 3),
+                           layers.Conv2D(4, size, strides=strides, padding=padding, activation='relu' if i % 2 else None,
+                                         name='conv2d'), layers.Flatten(name='flatten'), layers.Dense(2, name='dense'))
+        write(f'conv2d-{i}-{padding}', model, data((3, side, side + 1, 3), 20 + i), data((3, 2), 30 + i), seed=40 + i)
+    model = sequential('dilated', (8, 8, 2), layers.Conv2D(3, 3, dilation_rate=2, use_bias=False, name='conv2d'),
+                       layers.GlobalAveragePooling2D(name='pool'))
+    write('conv2d-dilated', model, data((2, 8, 8, 2), 5), data((2, 3), 6))
+
+
+def pooling():
+    for i, (padding, size, strides) in enumerate([('valid', 2, None), ('same', 3, 2), ('same', 2, 2), ('valid', (3, 2), 1)]):
+        model = sequential(f'pool_{i}', (7, 6, 2), layers.Conv2D(3, 3, padding='same', name='conv2d'),
+                           layers.MaxPooling2D(size, strides=strides, padding=padding, name='pool'),
+                           layers.Flatten(name='flatten'), layers.Dense(2, name='dense'))
+        write(f'max-pool-{i}-{padding}', model, data((3, 7, 6, 2), 60 + i), data((3, 2), 70 + i), seed=80 + i)
+    model = sequential('global', (5, 4, 3), layers.Conv2D(4, 3, name='conv2d'),
+                       layers.GlobalAveragePooling2D(keepdims=True, name='pool'), layers.Flatten(name='flatten'),
+                       layers.Dense(2, name='dense'))
+    write('global-average-pool', model, data((3, 5, 4, 3), 1), data((3, 2), 2))
+
+
+def shapes_and_merges():
+    model = sequential('reshape', (12,), layers.Dense(12, activation='tanh', name='dense'),
+                       layers.Reshape((2, -1, 3), name='reshape'), layers.Rescaling(0.5, 0.25, name='rescaling'),
+                       layers.Conv2D(2, (2, 2), name='conv2d'), layers.Flatten(name='flatten'))
+    write('reshape-rescaling', model, data((3, 12), 7), data((3, 2), 8))
+
+    x = keras.Input((6, 6, 3), name='input')
+    a = layers.Conv2D(4, 3, padding='same', name='a')(x)
+    b = layers.Conv2D(4, 1, activation='relu', name='b')(x)
+    total = layers.Add(name='add')([a, b, a])
+    both = layers.Concatenate(name='concatenate')([total, x])
+    out = layers.Dense(3, name='dense')(layers.GlobalAveragePooling2D(name='pool')(both))
+    write('add-concatenate', keras.Model(x, out, name='merge'), data((3, 6, 6, 3), 9), data((3, 3), 11))
+
+    x = keras.Input((4,), name='input')
+    shared = layers.Dense(4, activation='tanh', name='shared')
+    out = layers.Dense(2, name='dense')(layers.Concatenate(axis=1, name='concatenate')([shared(x), shared(shared(x))]))
+    write('shared-layer', keras.Model(x, out, name='shared_model'), data((5, 4), 12), data((5, 2), 13))
+
+
+def normalization():
+    for i, config in enumerate([{}, {'momentum': 0.8, 'epsilon': 0.01}, {'center': False}, {'scale': False}]):
+        model = sequential(f'bn_{i}', (4, 3, 2), layers.Conv2D(3, 2, name='conv2d'),
+                           layers.BatchNormalization(name='bn', **config), layers.Activation('relu', name='relu'),
+                           layers.Flatten(name='flatten'), layers.Dense(2, name='dense'))
+        write(f'batch-norm-{i}', model, data((6, 4, 3, 2), 90 + i), data((6, 2), 95 + i), seed=99 + i)
+    model = sequential('bn_dense', (5,), layers.Dense(4, name='dense'), layers.BatchNormalization(name='bn'),
+                       layers.Dense(2, name='head'))
+    write('batch-norm-dense', model, data((8, 5), 14), data((8, 2), 15))
+
+
+def losses():
+    def classifier(name, activation):
+        return sequential(name, (6,), layers.Dense(8, activation='relu', name='dense'),
+                          layers.Dense(4, activation=activation, name='head'))
+
+    x, y = data((9, 6), 16), labels(9, 4, 17)
+    write('sparse-crossentropy-logits', classifier('a', None), x, y,
+          keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    write('sparse-crossentropy-softmax', classifier('b', 'softmax'), x, y, 'sparse_categorical_crossentropy')
+    write('categorical-crossentropy-logits', classifier('c', None), x, one_hot(y, 4),
+          keras.losses.CategoricalCrossentropy(from_logits=True))
+    write('categorical-crossentropy-softmax', classifier('d', 'softmax'), x, one_hot(y, 4), 'categorical_crossentropy')
+    # A sigmoid is no softmax: the loss must take the probabilities as they are and normalise them.
+    write('sparse-crossentropy-probabilities', classifier('e', 'sigmoid'), x, y, 'sparse_categorical_crossentropy')
+    write('categorical-crossentropy-probabilities', classifier('f', 'sigmoid'), x, one_hot(y, 4), 'categorical_crossentropy')
+    write('mse', classifier('g', 'sigmoid'), x, data((9, 4), 18), 'mse')
+
+
+def optimizers():
+    def regression(name):
+        return sequential(name, (6,), layers.Dense(8, activation='tanh', name='dense'), layers.Dense(2, name='head'))
+
+    x, y = data((9, 6), 19), data((9, 2), 20)
+    cases = {
+        'sgd': keras.optimizers.SGD(learning_rate=0.1),
+        'sgd-momentum': keras.optimizers.SGD(learning_rate=0.05, momentum=0.9),
+        'sgd-nesterov': keras.optimizers.SGD(learning_rate=0.05, momentum=0.8, nesterov=True),
+        'adam': keras.optimizers.Adam(learning_rate=0.01),
+        'adam-arguments': keras.optimizers.Adam(learning_rate=0.02, beta_1=0.8, beta_2=0.95, epsilon=1e-3),
+    }
+    for name, optimizer in cases.items():
+        write(f'optimizer-{name}', regression(name.replace('-', '_')), x, y, optimizer=optimizer)
+    write('clip-global-norm', regression('clip'), x, 5 * y,
+          optimizer=keras.optimizers.SGD(learning_rate=0.1, global_clipnorm=0.5), fit={'clip': {'global_norm': 0.5}})
+
+
+def whole_models():
+    x, y = data((8, 28), 21, 0, 1), labels(8, 5, 22)
+    model = sequential('mlp', (28,), layers.Dense(16, activation='relu', name='dense'),
+                       layers.Dense(12, activation='relu', name='dense_1'), layers.Dense(5, activation='softmax', name='head'))
+    write('model-mlp', model, x, y, 'sparse_categorical_crossentropy', keras.optimizers.Adam(learning_rate=0.005))
+
+    x, y = data((6, 10, 10, 1), 23, 0, 1), labels(6, 5, 24)
+    model = sequential('lenet', (10, 10, 1), layers.Conv2D(4, 3, activation='relu', name='conv2d'),
+                       layers.Conv2D(6, 3, activation='relu', name='conv2d_1'), layers.MaxPooling2D(name='pool'),
+                       layers.Flatten(name='flatten'), layers.Dense(12, activation='relu', name='dense'),
+                       layers.Dense(5, activation='softmax', name='head'))
+    write('model-lenet', model, x, y, 'sparse_categorical_crossentropy', keras.optimizers.Adam(learning_rate=0.005))
+
+    x, y = data((5, 8, 8, 3), 25), labels(5, 4, 26)
+    inputs = keras.Input((8, 8, 3), name='input')
+    a = layers.Conv2D(4, 3, padding='same', use_bias=False, name='conv')(inputs)
+    a = layers.Activation('relu', name='relu')(layers.BatchNormalization(name='bn')(a))
+    b = layers.Conv2D(4, 3, padding='same', use_bias=False, name='conv_1')(a)
+    b = layers.Add(name='add')([layers.BatchNormalization(name='bn_1')(b), a])
+    b = layers.GlobalAveragePooling2D(name='pool')(layers.Activation('relu', name='relu_1')(b))
+    out = layers.Dense(4, name='head')(b)
+    write('model-residual', keras.Model(inputs, out, name='residual'), x, y,
+          keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+          keras.optimizers.SGD(learning_rate=0.05, momentum=0.9))
+
+
+for make in (activations, convolutions, pooling, shapes_and_merges, normalization, losses, optimizers, whole_models):
+    make()
