@@ -7,15 +7,14 @@
 
 /* Sources ------------------------------------------------------------------------------------ */
 
-static const char *const source_names[] = { "idx", "generator", NULL };
-static const char *const later_source_names[]
-    = { "npy", "npz", "csv", "image_folder", "tfrecord", "text", "packed", NULL };
-static const char *const all_source_names[]
-    = { "idx",      "generator", "npy", "npz", "csv", "image_folder",
-        "tfrecord", "text",      "packed", NULL };
+static const char *const later_source_names[] = { "npy",      "npz",  "csv",    "image_folder",
+                                                  "tfrecord", "text", "packed", NULL };
+static const char *const all_source_names[] = {
+  "idx", "generator", "npy", "npz", "csv", "image_folder", "tfrecord", "text", "packed", NULL
+};
 static const char *const generator_names[] = { "line", NULL };
-static const char *const later_generator_names[]
-    = { "blobs", "moons", "circles", "spirals", "xor", "sine", "regression", NULL };
+static const char *const later_generator_names[] = { "blobs", "moons", "circles",    "spirals",
+                                                     "xor",   "sine",  "regression", NULL };
 
 static const GradusField idx_fields[] = {
   { "inputs", GRADUS_FIELD_PATH, .required = TRUE, .help = N_ ("IDX file of the samples") },
@@ -65,8 +64,8 @@ refuse_source_type (GradusJsonObject *source, const char *type)
   if (near != NULL)
     gradus_json_refuse (source, "type", _ ("“%s” is not known; did you mean “%s”?"), type, near);
   else
-    gradus_json_refuse (source, "type", _ ("“%s” is not known; “idx” or “generator” would be right."),
-                        type);
+    gradus_json_refuse (source, "type",
+                        _ ("“%s” is not known; “idx” or “generator” would be right."), type);
 }
 
 static void
@@ -124,13 +123,14 @@ gradus_recipe_check_validation (GradusJsonObject         *object,
 
 /* Stages ------------------------------------------------------------------------------------- */
 
-static const char *const later_stage_names[]
-    = { "normalize", "resize", "crop",  "pad",     "fill_missing", "filter",
-        "vectorize", "augment", "shard", "repeat", NULL };
-static const char *const all_stage_names[]
-    = { "rescale", "cache",        "shuffle", "batch",     "prefetch", "cast",  "one_hot", "normalize",
-        "resize",  "crop",         "pad",     "fill_missing", "filter", "vectorize", "augment", "shard",
-        "repeat",  NULL };
+static const char *const later_stage_names[] = { "normalize",    "resize", "crop",      "pad",
+                                                 "fill_missing", "filter", "vectorize", "augment",
+                                                 "shard",        "repeat", NULL };
+static const char *const all_stage_names[] = { "rescale",  "cache",     "shuffle", "batch",
+                                               "prefetch", "cast",      "one_hot", "normalize",
+                                               "resize",   "crop",      "pad",     "fill_missing",
+                                               "filter",   "vectorize", "augment", "shard",
+                                               "repeat",   NULL };
 
 static const GradusField rescale_fields[] = {
   { "scale", GRADUS_FIELD_NUMBER, -1e30, 1e30, "1.0", .help = N_ ("Factor") },
@@ -219,8 +219,8 @@ check_stage (GradusJsonObject *stage, GHashTable *seen, const GradusFieldContext
 
   if (name == NULL || members->next != NULL)
     {
-      gradus_json_refuse (stage, NULL,
-                          _ ("A stage is an object with exactly one key, such as {\"batch\": 64}."));
+      gradus_json_refuse (
+          stage, NULL, _ ("A stage is an object with exactly one key, such as {\"batch\": 64}."));
       return;
     }
   if (g_strv_contains (later_stage_names, name))
@@ -260,14 +260,15 @@ check_stages (GradusJsonObject *object, const char *key, const GradusFieldContex
         check_stage (stage, seen, context);
     }
   if (!gradus_json_failed (object) && !g_hash_table_contains (seen, "batch"))
-    gradus_recipe_add_stage (gradus_json_peek (object), "batch", json_node_init_int (json_node_alloc (), 32));
+    gradus_recipe_add_stage (gradus_json_peek (object), "batch",
+                             json_node_init_int (json_node_alloc (), 32));
 }
 
 void
 gradus_recipe_add_stage (JsonObject *data, const char *name, JsonNode *value)
 {
-  JsonArray *stages = json_object_get_array_member (data, "pipeline");
-  JsonArray *result = json_array_new ();
+  JsonArray  *stages = json_object_get_array_member (data, "pipeline");
+  JsonArray  *result = json_array_new ();
   JsonObject *stage = json_object_new ();
   guint       n = json_array_get_length (stages);
   guint       at = n;

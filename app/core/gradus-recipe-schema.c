@@ -10,12 +10,12 @@
 
 static const char *const optimizer_names[] = { "SGD", "Adam", NULL };
 
-static const char *const later_optimizer_names[]
-    = { "AdamW",    "RMSprop", "Adagrad", "Adadelta",  "Adamax", "Nadam",
-        "Ftrl",     "Lion",    "Lamb",    "Adafactor", NULL };
+static const char *const later_optimizer_names[] = { "AdamW",  "RMSprop",   "Adagrad", "Adadelta",
+                                                     "Adamax", "Nadam",     "Ftrl",    "Lion",
+                                                     "Lamb",   "Adafactor", NULL };
 
-static const char *const loss_names[]
-    = { "sparse_categorical_crossentropy", "categorical_crossentropy", "mean_squared_error", NULL };
+static const char *const loss_names[] = { "sparse_categorical_crossentropy",
+                                          "categorical_crossentropy", "mean_squared_error", NULL };
 
 /* Keras's short names and class names, for what stands in the list above. */
 static const struct
@@ -30,20 +30,46 @@ static const struct
   { "CategoricalCrossentropy", "categorical_crossentropy" },
 };
 
-static const char *const later_loss_names[]
-    = { "binary_crossentropy", "mean_absolute_error", "mae", "huber", "hinge", "squared_hinge",
-        "categorical_hinge", "kl_divergence", "kld", "poisson", "log_cosh", "cosine_similarity",
-        "mean_absolute_percentage_error", "mean_squared_logarithmic_error",
-        "binary_focal_crossentropy", "categorical_focal_crossentropy", "ctc", "dice", "tversky",
-        NULL };
+static const char *const later_loss_names[] = { "binary_crossentropy",
+                                                "mean_absolute_error",
+                                                "mae",
+                                                "huber",
+                                                "hinge",
+                                                "squared_hinge",
+                                                "categorical_hinge",
+                                                "kl_divergence",
+                                                "kld",
+                                                "poisson",
+                                                "log_cosh",
+                                                "cosine_similarity",
+                                                "mean_absolute_percentage_error",
+                                                "mean_squared_logarithmic_error",
+                                                "binary_focal_crossentropy",
+                                                "categorical_focal_crossentropy",
+                                                "ctc",
+                                                "dice",
+                                                "tversky",
+                                                NULL };
 
 static const char *const metric_names[] = { "accuracy", NULL };
 
-static const char *const later_metric_names[]
-    = { "sparse_categorical_accuracy", "categorical_accuracy", "binary_accuracy",
-        "top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy", "precision", "recall",
-        "auc", "f1_score", "mean_squared_error", "mse", "mean_absolute_error", "mae",
-        "root_mean_squared_error", "r2_score", "mean_io_u", NULL };
+static const char *const later_metric_names[] = { "sparse_categorical_accuracy",
+                                                  "categorical_accuracy",
+                                                  "binary_accuracy",
+                                                  "top_k_categorical_accuracy",
+                                                  "sparse_top_k_categorical_accuracy",
+                                                  "precision",
+                                                  "recall",
+                                                  "auc",
+                                                  "f1_score",
+                                                  "mean_squared_error",
+                                                  "mse",
+                                                  "mean_absolute_error",
+                                                  "mae",
+                                                  "root_mean_squared_error",
+                                                  "r2_score",
+                                                  "mean_io_u",
+                                                  NULL };
 
 static const char *const mode_names[] = { "auto", "min", "max", NULL };
 static const char *const device_names[] = { "cpu", NULL };
@@ -87,7 +113,9 @@ check_learning_rate (GradusJsonObject         *object,
       GRADUS_FIELD_IS_LATER ("clipvalue"), GRADUS_FIELD_IS_LATER ("global_clipnorm"),              \
       GRADUS_FIELD_IS_LATER ("use_ema"), GRADUS_FIELD_IS_LATER ("loss_scale_factor"),              \
       GRADUS_FIELD_IS_LATER ("gradient_accumulation_steps"),                                       \
-      { "name", GRADUS_FIELD_STRING, .help = N_ ("A label; changes nothing") }
+  {                                                                                                \
+    "name", GRADUS_FIELD_STRING, .help = N_ ("A label; changes nothing")                           \
+  }
 
 static const GradusField sgd_fields[] = {
   { "learning_rate", GRADUS_FIELD_CHECK, 0, 1e6, "0.01", .check = check_learning_rate,
@@ -161,7 +189,7 @@ refuse_name (GradusJsonObject  *object,
       return;
     }
   near = gradus_json_nearest (name, names);
-  list = g_strjoinv (", ", (char **) names);
+  list = g_strjoinv (", ", (char **)names);
   if (near != NULL)
     gradus_json_refuse (object, key, _ ("“%s” is not known; did you mean “%s”?"), name, near);
   else
@@ -264,16 +292,13 @@ check_loss_object (GradusJsonObject *loss, const GradusFieldContext *context)
   ensure_object (loss, "config");
   settings = gradus_json_object (loss, "config");
   if (settings != NULL)
-    gradus_fields_apply (settings,
-                         strstr (known, "crossentropy") != NULL ? crossentropy_fields
-                                                                : plain_loss_fields,
-                         context);
+    gradus_fields_apply (
+        settings, strstr (known, "crossentropy") != NULL ? crossentropy_fields : plain_loss_fields,
+        context);
 }
 
 static void
-check_loss (GradusJsonObject         *object,
-            const GradusField        *field,
-            const GradusFieldContext *context)
+check_loss (GradusJsonObject *object, const GradusField *field, const GradusFieldContext *context)
 {
   JsonNode   *node = gradus_json_node (object, field->name);
   const char *name = NULL;
@@ -384,9 +409,7 @@ static const GradusField clip_fields[] = {
 };
 
 static void
-check_clip (GradusJsonObject         *object,
-            const GradusField        *field,
-            const GradusFieldContext *context)
+check_clip (GradusJsonObject *object, const GradusField *field, const GradusFieldContext *context)
 {
   g_autoptr (GradusJsonObject) clip = gradus_json_object (object, field->name);
 
@@ -395,9 +418,7 @@ check_clip (GradusJsonObject         *object,
 }
 
 static void
-check_device (GradusJsonObject         *object,
-              const GradusField        *field,
-              const GradusFieldContext *context)
+check_device (GradusJsonObject *object, const GradusField *field, const GradusFieldContext *context)
 {
   const char *name = gradus_json_string (object, field->name, NULL);
 
@@ -448,9 +469,7 @@ static const GradusField log_fields[] = {
 };
 
 static void
-check_every (GradusJsonObject         *object,
-             const GradusField        *field,
-             const GradusFieldContext *context)
+check_every (GradusJsonObject *object, const GradusField *field, const GradusFieldContext *context)
 {
   JsonNode *node = gradus_json_node (object, field->name);
 
@@ -495,9 +514,7 @@ static const GradusField data_fields[] = {
 };
 
 static void
-check_model (GradusJsonObject         *object,
-             const GradusField        *field,
-             const GradusFieldContext *context)
+check_model (GradusJsonObject *object, const GradusField *field, const GradusFieldContext *context)
 {
   g_autoptr (GradusJsonObject) model = gradus_json_object (object, field->name);
   const char *class_name = NULL;
@@ -542,8 +559,8 @@ set_default (GradusJsonObject *object, const GradusField *field)
 static void
 apply_int (GradusJsonObject *object, const GradusField *field)
 {
-  gint64 value = gradus_json_int (object, field->name, (gint64) field->min, (gint64) field->max,
-                                  (gint64) field->min);
+  gint64 value = gradus_json_int (object, field->name, (gint64)field->min, (gint64)field->max,
+                                  (gint64)field->min);
 
   if (!gradus_json_failed (object))
     json_object_set_int_member (gradus_json_peek (object), field->name, value);
@@ -633,9 +650,7 @@ apply_present (GradusJsonObject         *object,
 }
 
 static void
-apply_field (GradusJsonObject         *object,
-             const GradusField        *field,
-             const GradusFieldContext *context)
+apply_field (GradusJsonObject *object, const GradusField *field, const GradusFieldContext *context)
 {
   g_autoptr (GradusJsonObject) child = NULL;
 

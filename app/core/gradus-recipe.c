@@ -67,8 +67,8 @@ copy_node (JsonNode *node)
     {
       array = json_array_new ();
       for (guint i = 0; i < json_array_get_length (json_node_get_array (node)); i++)
-        json_array_add_element (
-            array, copy_node (json_array_get_element (json_node_get_array (node), i)));
+        json_array_add_element (array,
+                                copy_node (json_array_get_element (json_node_get_array (node), i)));
       copy = json_node_new (JSON_NODE_ARRAY);
       json_node_take_array (copy, array);
       return copy;
@@ -80,9 +80,9 @@ copy_node (JsonNode *node)
 static gboolean
 load_model (JsonObject *recipe, const char *base, const char *source, GError **error)
 {
-  JsonNode         *node = json_object_get_member (recipe, "model");
-  JsonNode         *model = NULL;
-  g_autofree char  *path = NULL;
+  JsonNode        *node = json_object_get_member (recipe, "model");
+  JsonNode        *model = NULL;
+  g_autofree char *path = NULL;
   g_autoptr (GError) local = NULL;
 
   if (node == NULL || json_node_get_value_type (node) != G_TYPE_STRING)
@@ -196,7 +196,7 @@ to_index (const char *word, guint *index)
 
   if (!g_ascii_string_to_unsigned (word, 10, 0, G_MAXINT, &value, NULL))
     return FALSE;
-  *index = (guint) value;
+  *index = (guint)value;
   return TRUE;
 }
 
@@ -255,7 +255,7 @@ find_holder (JsonNode *root, char **words, GError **error)
 static void
 replace_element (JsonArray *array, guint index, JsonNode *value)
 {
-  g_autoptr (GPtrArray) rest = g_ptr_array_new_with_free_func ((GDestroyNotify) json_node_unref);
+  g_autoptr (GPtrArray) rest = g_ptr_array_new_with_free_func ((GDestroyNotify)json_node_unref);
   guint n = json_array_get_length (array);
 
   for (guint i = index + 1; i < n; i++)
@@ -583,21 +583,20 @@ append_rows (GString *page, const char *prefix, const GradusField *fields)
   for (guint i = 0; fields[i].name != NULL; i++)
     {
       const GradusField *field = &fields[i];
-      g_autofree char   *path
-          = *prefix != '\0' ? g_strconcat (prefix, ".", field->name, NULL) : g_strdup (field->name);
+      g_autofree char   *path =
+          *prefix != '\0' ? g_strconcat (prefix, ".", field->name, NULL) : g_strdup (field->name);
 
       if (field->kind == GRADUS_FIELD_OBJECT)
         append_rows (page, path, field->members);
       else if (field->kind == GRADUS_FIELD_LATER)
         g_string_append_printf (page, "| `%s` | | %s |\n", path, _ ("Not in this version"));
       else
-        g_string_append_printf (page, "| `%s` | %s%s%s | %s |\n", path,
-                                field->fallback != NULL ? "`" : "",
-                                field->fallback != NULL ? field->fallback
-                                : field->required       ? _ ("needed")
-                                                        : "",
-                                field->fallback != NULL ? "`" : "",
-                                field->help != NULL ? _ (field->help) : "");
+        g_string_append_printf (
+            page, "| `%s` | %s%s%s | %s |\n", path, field->fallback != NULL ? "`" : "",
+            field->fallback != NULL ? field->fallback
+            : field->required       ? _ ("needed")
+                                    : "",
+            field->fallback != NULL ? "`" : "", field->help != NULL ? _ (field->help) : "");
     }
 }
 

@@ -5,11 +5,9 @@
 
 #include <string.h>
 
-#define MODEL                                                                                      \
-  "{'class_name':'Sequential','config':{'name':'m','layers':[]}}"
+#define MODEL "{'class_name':'Sequential','config':{'name':'m','layers':[]}}"
 #define SOURCE "{'type':'generator','generator':'line'}"
-#define MINIMAL                                                                                    \
-  "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'loss':'mse'}}"
+#define MINIMAL "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'loss':'mse'}}"
 
 /* JSON with apostrophes for quotation marks. */
 static char *
@@ -68,10 +66,10 @@ static void
 test_paths (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GradusRecipe) recipe
-      = parse ("{'data':{'train':{'type':'idx','inputs':'../a.gz','targets':'/b.gz'}},'model':" MODEL
-               ",'compile':{'loss':'sparse_categorical_crossentropy','metrics':['acc']}}",
-               &error);
+  g_autoptr (GradusRecipe) recipe =
+      parse ("{'data':{'train':{'type':'idx','inputs':'../a.gz','targets':'/b.gz'}},'model':" MODEL
+             ",'compile':{'loss':'sparse_categorical_crossentropy','metrics':['acc']}}",
+             &error);
 
   g_assert_no_error (error);
   g_assert_cmpstr (gradus_recipe_get_string (recipe, "data.train.inputs", NULL), ==, "/a.gz");
@@ -87,7 +85,8 @@ test_examples (void)
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     {
       g_autoptr (GError) error = NULL;
-      g_autofree char *path = g_build_filename (GRADUS_SOURCE_RESOURCES, "examples", names[i], NULL);
+      g_autofree char *path =
+          g_build_filename (GRADUS_SOURCE_RESOURCES, "examples", names[i], NULL);
       g_autoptr (GradusRecipe) recipe = gradus_recipe_load (path, &error);
       g_autofree char *model = NULL;
 
@@ -109,8 +108,8 @@ test_set (void)
   g_assert_true (gradus_recipe_assign (recipe, "data.pipeline.batch=128", &error));
   g_assert_true (gradus_recipe_assign (recipe, "data.pipeline.shuffle=true", &error));
   g_assert_true (gradus_recipe_assign (recipe, "fit.clip={\"global_norm\": 1}", &error));
-  g_assert_true (gradus_recipe_set_double (recipe, "compile.optimizer.config.learning_rate", 0.5,
-                                           &error));
+  g_assert_true (
+      gradus_recipe_set_double (recipe, "compile.optimizer.config.learning_rate", 0.5, &error));
   g_assert_no_error (error);
   g_assert_cmpint (gradus_recipe_get_int (recipe, "fit.epochs", 0), ==, 7);
   g_assert_cmpstr (gradus_recipe_get_string (recipe, "name", NULL), ==, "a run");
@@ -128,8 +127,8 @@ test_set (void)
   /* SGD does not know Adam's settings, and keeps the learning rate. */
   g_assert_true (gradus_recipe_set_string (recipe, "compile.optimizer.class_name", "SGD", &error));
   g_assert_null (gradus_recipe_get (recipe, "compile.optimizer.config.beta_1"));
-  g_assert_cmpfloat (
-      gradus_recipe_get_double (recipe, "compile.optimizer.config.learning_rate", 0), ==, 0.5);
+  g_assert_cmpfloat (gradus_recipe_get_double (recipe, "compile.optimizer.config.learning_rate", 0),
+                     ==, 0.5);
   g_assert_cmpfloat (gradus_recipe_get_double (recipe, "compile.optimizer.config.momentum", -1), ==,
                      0);
 }
@@ -137,11 +136,21 @@ test_set (void)
 static void
 test_set_refused (void)
 {
-  static const char *const wrong[]
-      = { "fit.epochs=0", "fit.epochs=\"many\"", "fit.epoch=3", "fit.epochs", "=3", "fit..epochs=3",
-          "data.pipeline.batch=-1", "compile.optimizer.config.learning_rate=-1",
-          "compile.optimizer.class_name=Adan", "name.x=1", "seed=-1", "seed=1.5",
-          "data.pipeline.9.batch=3", "fit.clip={\"global_norm\": 0}", "fit.clip={" };
+  static const char *const wrong[] = { "fit.epochs=0",
+                                       "fit.epochs=\"many\"",
+                                       "fit.epoch=3",
+                                       "fit.epochs",
+                                       "=3",
+                                       "fit..epochs=3",
+                                       "data.pipeline.batch=-1",
+                                       "compile.optimizer.config.learning_rate=-1",
+                                       "compile.optimizer.class_name=Adan",
+                                       "name.x=1",
+                                       "seed=-1",
+                                       "seed=1.5",
+                                       "data.pipeline.9.batch=3",
+                                       "fit.clip={\"global_norm\": 0}",
+                                       "fit.clip={" };
   g_autoptr (GradusRecipe) recipe = parse (MINIMAL, NULL);
   g_autofree char *before = gradus_recipe_to_json (recipe, FALSE);
 
@@ -188,7 +197,8 @@ static const struct
     GRADUS_ERROR_REFUSED, "/compile/loss", "mse" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'loss':'huber'}}",
     GRADUS_ERROR_UNSUPPORTED, "/compile/loss", "huber" },
-  { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'loss':'mse','metrics':['f1_score']}}",
+  { "{'data':{'train':" SOURCE "},'model':" MODEL
+    ",'compile':{'loss':'mse','metrics':['f1_score']}}",
     GRADUS_ERROR_UNSUPPORTED, "/compile/metrics", "f1_score" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'loss':'mse'},'fit':{'epochs':'5'}}",
     GRADUS_ERROR_REFUSED, "/fit/epochs", "whole number" },
@@ -234,7 +244,7 @@ test_refused (void)
 
       g_assert_null (recipe);
       g_test_message ("%s", error->message);
-      g_assert_error (error, GRADUS_ERROR, (int) refusals[i].code);
+      g_assert_error (error, GRADUS_ERROR, (int)refusals[i].code);
       g_assert_nonnull (strstr (error->message, "recipe.json"));
       g_assert_nonnull (strstr (error->message, refusals[i].pointer));
       g_assert_nonnull (strstr (error->message, refusals[i].hint));
