@@ -5,6 +5,7 @@
 
 #include "gradus-observer.h"
 #include "gradus-recipe.h"
+#include "log/gradus-workspace.h"
 
 G_BEGIN_DECLS
 
@@ -28,7 +29,8 @@ G_BEGIN_DECLS
  *                                batch_size (from the next epoch, up to the planned maximum)
  *
  * Each is answered by `taken_step` and an event (kind intervention, or a message of severity
- * error that says why it could not be done). A queued run takes "stop": it never starts.
+ * error that says why it could not be done). A queued run takes "stop" when its turn comes: it
+ * never starts.
  *
  * Every function may be called from any thread and may wait for the disk, so not from a main loop,
  * except where it says otherwise.
@@ -67,11 +69,9 @@ typedef struct
 typedef struct
 {
   void (*started) (const char *uuid, gpointer data);
-  /* After every step. */
-  void (*step) (const GradusProgress *progress, gpointer data);
-  /* After every epoch's validation, and once more after the test (epoch 0). */
+  /* After every epoch's validation. */
   void (*epoch) (const GradusProgress *progress, gpointer data);
-  /* A finding, warning or error that went into the log. */
+  /* What went into the log as a finding, warning or error. */
   void (*event) (const char    *uuid,
                  gint64         step,
                  GradusSeverity severity,
@@ -88,7 +88,8 @@ GradusSession *gradus_session_new (const char *workspace, GError **error);
 void gradus_session_set_listener (GradusSession               *self,
                                   const GradusSessionListener *listener,
                                   gpointer                     data);
-const char *gradus_session_get_workspace (GradusSession *self);
+/* Borrowed. */
+GradusWorkspace *gradus_session_get_workspace (GradusSession *self);
 
 /**
  * gradus_session_submit:
@@ -101,12 +102,25 @@ const char *gradus_session_get_workspace (GradusSession *self);
  */
 char *gradus_session_submit (GradusSession *self, GradusRecipe *recipe, GError **error);
 
-/* Queues a stopped, interrupted or failed run (uuid, unique name or #id) to go on from its last
- * checkpoint: rows after the checkpoint's step go, and it ends with the bits of a run never
- * interrupted. A run without a checkpoint starts at its beginning. Returns its uuid. */
-char *gradus_session_resume (GradusSession *self, const char *run, GError **error);
+/**
+ * gradus_session_resume:
+ * @run: uuid, unique name or #id of a stopped, interrupted or failed run, or of a finished one
+ *   whose epochs are raised
+ * @assignments: (nullable): as gradus_recipe_assign() takes them, NULL-terminated; with none the
+ *   run ends with the bits of a run never interrupted
+ *
+ * Queues the run to go on from its last checkpoint: rows after the checkpoint's step go. A run
+ * without a checkpoint starts at its beginning.
+ *
+ * Returns: the run's uuid; free with g_free
+ */
+char *gradus_session_resume (GradusSession     *self,
+                             const char        *run,
+                             const char *const *assignments,
+                             GError           **error);
 
-/* Posts a command for @run into the log, as any other process would; @command: see above. */
+/* Posts a command for @run into the log, as any other process would; @command: see above. A "stop"
+ * for a run that waits in this session's queue takes it out at once. */
 gboolean
 gradus_session_command (GradusSession *self, const char *run, const char *command, GError **error);
 /* The run now on; FALSE when there is none. Does not wait: fit for a main loop. */
@@ -117,8 +131,6 @@ char   **gradus_session_get_queue (GradusSession *self);
 gboolean gradus_session_move (GradusSession *self, const char *uuid, guint position);
 /* Asks the run in progress to stop and keep, at once and without the log. Does not wait. */
 void     gradus_session_stop (GradusSession *self);
-/* Whether somebody watches: the recorder then commits every 50 ms. Does not wait. */
-void     gradus_session_set_watched (GradusSession *self, gboolean watched);
 /* Waits until no run is on or queued. */
 void     gradus_session_wait (GradusSession *self);
 /* Stops and keeps the run in progress, leaves the queue in the log as queued, writes all that is
