@@ -8,7 +8,7 @@ G_BEGIN_DECLS
 #define GRADUS_TYPE_POINT_SERIES (gradus_point_series_get_type ())
 G_DECLARE_FINAL_TYPE (GradusPointSeries, gradus_point_series, GRADUS, POINT_SERIES, GradusSeries)
 
-/* A series held in memory: 24 bytes a point and about one more for the pyramid of extremes that
+/* A series held in memory: 24 bytes a point and one more for the pyramid of extremes that
    makes any zoom level quick. */
 GradusPointSeries *gradus_point_series_new (void) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -13,8 +13,8 @@ typedef enum
   GRADUS_X_TIME,  /* seconds since the run began */
 } GradusXKind;
 
-/* All points of a series whose x falls into one pixel column. min, max, first and last speak of
-   the finite values only and are NaN where there is none. */
+/* All points of a series whose x falls into one pixel column. min, max, first, last and sum speak
+   of the finite values only; the first four are NaN and the sum 0 where there is none. */
 typedef struct
 {
   guint64 count; /* points, the non-finite ones included */
@@ -25,7 +25,17 @@ typedef struct
   double  max;
   double  first;
   double  last;
+  double  sum;
 } GradusColumn;
+
+/* The mean of a column's finite values; NaN if there is none. */
+static inline double
+gradus_column_get_mean (const GradusColumn *column)
+{
+  return column->sum
+         / (double) (column->count - column->n_nan - column->n_positive_infinite
+                     - column->n_negative_infinite);
+}
 
 /* One point of a series. @x is the position on the axis that was asked for. */
 typedef struct
