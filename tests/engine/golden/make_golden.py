@@ -79,10 +79,7 @@ def write(name, model, x, y, loss='mse', optimizer=None, seed=0, fit=None, toler
     if tolerance:
         case['tolerance'] = tolerance
     model.compile(optimizer=optimizer, loss=loss, jit_compile=False)
-    case['losses'] = []
-    for _ in range(STEPS):
-        model.reset_metrics()  # or Keras reports the mean of all steps so far
-        case['losses'].append(float(f'{float(model.train_on_batch(x, y)):.9g}'))
+    case['losses'] = [float(f'{float(model.train_on_batch(x, y)):.9g}') for _ in range(STEPS)]
     case['final_weights'] = variables(model)
     (HERE / f'{name}.json').write_text(json.dumps(case, separators=(',', ':')) + '\n')
     print(name, case['losses'][0], case['losses'][-1])
