@@ -164,6 +164,16 @@ gboolean gradus_program_add_node (GradusProgram       *program,
                                   GError             **error,
                                   ...) G_GNUC_NULL_TERMINATED;
 
+/* The same with the attributes as text, "strides=2,2 activation=relu"; NULL for the defaults. */
+gboolean gradus_program_add_node_text (GradusProgram       *program,
+                                       const char          *op,
+                                       guint64              stream,
+                                       const GradusValueId *inputs,
+                                       guint                n_inputs,
+                                       const char          *attrs,
+                                       GradusValueId       *outputs,
+                                       GError             **error);
+
 /* Marks a value that the caller reads after a run; it and what it needs survive the passes. */
 void gradus_program_add_output (GradusProgram *program, const char *name, GradusValueId value);
 
@@ -187,7 +197,8 @@ const gint64        *gradus_node_ints   (const GradusNode *node, const char *nam
 char *gradus_program_to_string (GradusProgram *program);
 
 /* For passes only: a new program with the nodes that @keep says, values renumbered, names and
- * outputs carried over. */
+ * outputs carried over. Inputs, variables and hypers stay, used or not; constants that nobody reads
+ * go. */
 GradusProgram *gradus_program_filter (GradusProgram *program, const gboolean *keep);
 
 G_END_DECLS

@@ -37,7 +37,8 @@ typedef struct
   const GradusValueType *input_types;
   const GradusValueType *output_types;
   const double *const   *inputs;
-  double *const         *outputs; /* an updated variable is both: see GradusOp.updates */
+  double *const         *outputs; /* n_outputs, then the updated variables in the order of their
+                                     inputs, in the same memory as these: see GradusOp.updates */
   guint64                seed;
   guint64                step;
 } GradusReferenceCall;
@@ -45,8 +46,11 @@ typedef struct
 /* One case of the table-driven tests: finite differences, device kernels against the reference. */
 typedef struct
 {
-  const char *inputs; /* "f32[2,5,5,3] f32[3,3,3,4] f32[4]"; "i32<10[4]": integers below 10;
-                         "f32+[3]": positive; "-": optional input missing */
+  const char *inputs; /* "f32[B,5,5,3] f32[3,3,3,4] f32[4]", B is the batch axis; types f32, i32
+                         and u8; "i32<10[B]": integers below 10; "f32+[3]": positive, 0.2 to 2.2;
+                         "f32*5[3]": five times wider;
+                         "f32%[]": between 0.05 and 0.95; "f32=3[]": that number; "f32[]": -2 to 2,
+                         all different and none 0; "-": optional input missing */
   const char *attrs;  /* "strides=2,2 padding=same", or NULL */
   double      tolerance; /* relative, of float32 device kernels; 0 for 1e-5 */
 } GradusOpCase;
@@ -55,10 +59,13 @@ typedef struct
  * GradusOp:
  * @infer: checks the inputs and gives the outputs' types; the message names shapes met and wanted
  * @gradient: given the gradients of the outputs (GRADUS_NO_VALUE where none flows), emits nodes and
- *   gives the gradients of the inputs (GRADUS_NO_VALUE where none is defined). NULL: not
- *   differentiable, or no gradient passes.
+ *   gives the gradients of the inputs. An entry of input_gradients is GRADUS_NO_VALUE on entry where
+ *   nobody wants it, and GRADUS_NO_VALUE on return where none is defined. Only output 0 is
+ *   differentiable. NULL: the op is not differentiable.
  * @gradient_needs: GRADUS_NEEDS_*
- * @inplace: output 0 may be written over this input if nothing else reads it later; -1: never
+ * @shape_only: bit i: of input i only the shape is read, so its memory may be gone
+ * @inplace: output 0 may be written over this input if nothing else reads it later and if both have
+ *   the same size; -1: never
  * @alias: output 0 is input 0 under another shape: no work, no memory
  * @updates: bit i: input i is a variable that the op changes in place
  * @random: draws from (seed, node stream, step, element)
@@ -84,6 +91,7 @@ struct _GradusOp
                         GradusValueId       *input_gradients,
                         GError             **error);
   guint32              gradient_needs;
+  guint32              shape_only;
   gint8                inplace;
   gboolean             alias;
   guint32              updates;

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "ops/gradus-op-family.h"
+
+/* NumPy's rule over equal ranks, or one of the two a scalar. */
+GRADUS_INFER (infer_binary)
+{
+  const GradusShape *a = &inputs[0].shape, *b = &inputs[1].shape;
+  gboolean           fits = TRUE;
+
+  outputs[0] = a->rank == 0 ? inputs[1] : inputs[0];
+  if (!gradus_op_check_floats (node, inputs, error))
+    return FALSE;
+  if (a->rank == 0 || b->rank == 0)
+    return TRUE;
+  if (a->rank != b->rank)
+    return gradus_op_refuse (node, inputs, error,
+                             _ ("Both must have as many axes, or one be a single number."));
+  for (guint i = 0; i < a->rank; i++)
+    {
+      outputs[0].shape.dims[i] = a->dims[i] == 1 ? b->dims[i] : a->dims[i];
+      fits &= a->dims[i] == b->dims[i] || a->dims[i] == 1 || b->dims[i] == 1;
+    }
+  return fits
+         || gradus_op_refuse (node, inputs, error,
+                              _ ("In each axis the sizes must be equal or one of them 1."));
+}
+
+/* @gradient has the shape of the output; sums it to that of input @i. */
+static gboolean
+sum_to_input (GradusProgram    *program,
+              const GradusNode *node,
+              guint             i,
+              GradusValueId     gradient,
+              GradusValueId    *summed,
+              GError          **error)
+{
+  const GradusShape *from = &gradus_op_type (program, gradient)->shape;
+  const GradusShape *to = &gradus_op_type (program, node->inputs[i])->shape;
+
+  *summed = gradient;
+  return gradus_shape_equal (from, to)
+         || gradus_op_emit (program, "sum_to_like", summed, error, 2, gradient, node->inputs[i]);
+}
+
+GRADUS_GRADIENT (gradient_add)
+{
+  GradusValueId dy = output_gradients[0];
+
+  return (!gradus_op_wants (0) || sum_to_input (program, node, 0, dy, &input_gradients[0], error))
+         && (!gradus_op_wants (1) || sum_to_input (program, node, 1, dy, &input_gradients[1], error));
+}
+
+GRADUS_GRADIENT (gradient_subtract)
+{
+  GradusValueId dy = output_gradients[0], minus;
+
+  if (gradus_op_wants (0) && !sum_to_input (program, node, 0, dy, &input_gradients[0], error))
+    return FALSE;
+  return !gradus_op_wants (1)
+         || (gradus_op_emit (program, "negative", &minus, error, 1, dy)
+             && sum_to_input (program, node, 1, minus, &input_gradients[1], error));
+}
+
+GRADUS_GRADIENT (gradient_multiply)
+{
+  for (guint i = 0; i < 2; i++)
+    {
+      GradusValueId product;
+
+      if (gradus_op_wants (i)
+          && (!gradus_op_emit (program, "multiply", &product, error, 2, output_gradients[0],
+                               node->inputs[1 - i])
+              || !sum_to_input (program, node, i, product, &input_gradients[i], error)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* d(a/b) = da/b - db y/b */
+GRADUS_GRADIENT (gradient_divide)
+{
+  GradusValueId by_b, product, minus;
+
+  if (!gradus_op_emit (program, "divide", &by_b, error, 2, output_gradients[0], node->inputs[1]))
+    return FALSE;
+  if (gradus_op_wants (0) && !sum_to_input (program, node, 0, by_b, &input_gradients[0], error))
+    return FALSE;
+  return !gradus_op_wants (1)
+         || (gradus_op_emit (program, "multiply", &product, error, 2, by_b, node->outputs[0])
+             && gradus_op_emit (program, "negative", &minus, error, 1, product)
+             && sum_to_input (program, node, 1, minus, &input_gradients[1], error));
+}
+
+/* The gradient goes to the one chosen; to the first where both are equal, as TensorFlow does it.
+ * relu_grad lets through what stands where its second argument is positive. */
+static gboolean
+choose_gradient (GradusProgram       *program,
+                 const GradusNode    *node,
+                 GradusValueId        larger,
+                 GradusValueId        smaller,
+                 const GradusValueId *output_gradients,
+                 GradusValueId       *input_gradients,
+                 GError             **error)
+{
+  GradusValueId difference, second, first;
+
+  if (!gradus_op_emit (program, "subtract", &difference, error, 2, larger, smaller)
+      || !gradus_op_emit (program, "relu_grad", &second, error, 2, output_gradients[0], difference))
+    return FALSE;
+  if (gradus_op_wants (0)
+      && (!gradus_op_emit (program, "subtract", &first, error, 2, output_gradients[0], second)
+          || !sum_to_input (program, node, 0, first, &input_gradients[0], error)))
+    return FALSE;
+  return !gradus_op_wants (1)
+         || sum_to_input (program, node, 1, second, &input_gradients[1], error);
+}
+
+GRADUS_GRADIENT (gradient_maximum)
+{
+  return choose_gradient (program, node, node->inputs[1], node->inputs[0], output_gradients,
+                          input_gradients, error);
+}
+
+GRADUS_GRADIENT (gradient_minimum)
+{
+  return choose_gradient (program, node, node->inputs[0], node->inputs[1], output_gradients,
+                          input_gradients, error);
+}
+
+/* The place in an operand that is repeated along its axes of size 1. */
+static gint64
+broadcast_index (const GradusShape *shape, const gint64 *at)
+{
+  gint64 index = 0;
+
+  for (guint i = 0; i < shape->rank; i++)
+    index = index * shape->dims[i] + (shape->dims[i] == 1 ? 0 : at[i]);
+  return index;
+}
+
+static void
+apply (const GradusReferenceCall *call, double (*f) (double a, double b))
+{
+  gint64 at[GRADUS_MAX_RANK];
+
+  for (gint64 i = 0; i < gradus_op_count (&call->output_types[0]); i++)
+    {
+      gradus_op_unravel (&call->output_types[0].shape, i, at);
+      call->outputs[0][i] = f (call->inputs[0][broadcast_index (&call->input_types[0].shape, at)],
+                               call->inputs[1][broadcast_index (&call->input_types[1].shape, at)]);
+    }
+}
+
+#define BINARY(name, expression)                                                                   \
+  static double f_##name (double a, double b)                                                      \
+  {                                                                                                \
+    return expression;                                                                             \
+  }                                                                                                \
+  GRADUS_REFERENCE (reference_##name)                                                              \
+  {                                                                                                \
+    apply (call, f_##name);                                                                        \
+  }
+
+BINARY (add, a + b)
+BINARY (subtract, a - b)
+BINARY (multiply, a *b)
+BINARY (divide, a / b)
+/* A NaN in either is passed on. */
+BINARY (maximum, isnan (a) || a >= b ? a : b)
+BINARY (minimum, isnan (a) || a <= b ? a : b)
+
+GRADUS_GRADIENT (gradient_add_n)
+{
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (gradus_op_wants (i))
+      input_gradients[i] = output_gradients[0];
+  return TRUE;
+}
+
+GRADUS_COST (cost_add_n)
+{
+  gradus_op_cost (node, inputs, outputs,
+                  (double) gradus_op_count (&outputs[0]) * (node->n_inputs - 1), cost);
+}
+
+GRADUS_REFERENCE (reference_add_n)
+{
+  for (gint64 i = 0; i < gradus_op_count (&call->output_types[0]); i++)
+    {
+      double sum = call->inputs[0][i];
+
+      for (guint j = 1; j < call->node->n_inputs; j++)
+        sum += call->inputs[j][i];
+      call->outputs[0][i] = sum;
+    }
+}
+
+GRADUS_INFER (infer_bias_add)
+{
+  GradusShape bias;
+
+  if (!gradus_op_check_floats (node, inputs, error))
+    return FALSE;
+  if (inputs[0].shape.rank < 1)
+    return gradus_op_refuse (node, inputs, error, _ ("The first must have at least one axis."));
+  bias = gradus_shape (1, inputs[0].shape.dims[inputs[0].shape.rank - 1]);
+  if (!gradus_op_check_shape (node, inputs, 1, &bias, error))
+    return FALSE;
+  outputs[0] = inputs[0];
+  return TRUE;
+}
+
+GRADUS_GRADIENT (gradient_bias_add)
+{
+  gint64 axes[GRADUS_MAX_RANK];
+  guint  n = gradus_op_type (program, node->inputs[0])->shape.rank - 1;
+
+  for (guint i = 0; i < n; i++)
+    axes[i] = i;
+  if (gradus_op_wants (0))
+    input_gradients[0] = output_gradients[0];
+  if (gradus_op_wants (1) && n == 0)
+    input_gradients[1] = output_gradients[0];
+  return !gradus_op_wants (1) || n == 0
+         || gradus_program_add_node (program, "reduce_sum", 0, output_gradients, 1,
+                                     &input_gradients[1], error, "axes", n, axes, NULL);
+}
+
+GRADUS_REFERENCE (reference_bias_add)
+{
+  gint64 n = call->input_types[1].shape.dims[0];
+
+  for (gint64 i = 0; i < gradus_op_count (&call->output_types[0]); i++)
+    call->outputs[0][i] = call->inputs[0][i] + call->inputs[1][i % n];
+}
+
+static const GradusOpCase binary_cases[] = {
+  { "f32[B,3] f32[B,3]", NULL },
+  { "f32[B,3,4] f32[1,3,1]", NULL },
+  { "f32[1,3,1] f32[B,3,4]", NULL },
+  { "f32[B,1] f32[1,5]", NULL },
+  { "f32[B,3] f32[]", NULL },
+  { "f32[] f32[B,3]", NULL },
+  { "f32[] f32[]", NULL },
+  { "f32[B,7,33] f32[B,1,33]", NULL },
+  { NULL },
+};
+
+static const GradusOpCase divide_cases[] = {
+  { "f32[B,3] f32+[B,3]", NULL },
+  { "f32[B,3,4] f32+[1,3,1]", NULL },
+  { "f32[1,3,1] f32+[B,3,4]", NULL },
+  { "f32[B,3] f32+[]", NULL },
+  { "f32[] f32+[B,3]", NULL },
+  { "f32[B,1,33] f32+[B,7,33]", NULL },
+  { NULL },
+};
+
+static const GradusOpCase add_n_cases[] = {
+  { "f32[B,3] f32[B,3] f32[B,3]", NULL },
+  { "f32[B,3] f32[B,3]", NULL },
+  { "f32[B]", NULL },
+  { "f32[] f32[] f32[] f32[]", NULL },
+  { "f32[B,257] f32[B,257] f32[B,257] f32[B,257] f32[B,257]", NULL },
+  { NULL },
+};
+
+static const GradusOpCase bias_add_cases[] = {
+  { "f32[B,3] f32[3]", NULL },
+  { "f32[B,2,3,4] f32[4]", NULL },
+  { "f32[B,1] f32[1]", NULL },
+  { "f32[5] f32[5]", NULL },
+  { "f32[B,9,9,17] f32[17]", NULL },
+  { NULL },
+};
+
+#define LARGE_HINT N_ ("its inputs are so large that the result overflows, or infinities of both signs met")
+
+#define BINARY_ROW(op, needs, hint, the_cases)                                                     \
+  {                                                                                                \
+    .name = #op, .version = 1, .min_inputs = 2, .max_inputs = 2, .n_outputs = 1,                   \
+    .infer = infer_binary, .gradient = gradient_##op, .gradient_needs = (needs), .inplace = 0,     \
+    .precision = GRADUS_PRECISION_WIDEST, .cost = gradus_op_cost_elementwise, .nan_hint = (hint),  \
+    .reference = reference_##op, .cases = (the_cases),                                             \
+  }
+
+const GradusOp gradus_ops_binary[] = {
+  BINARY_ROW (add, 0, LARGE_HINT, binary_cases),
+  BINARY_ROW (subtract, 0, LARGE_HINT, binary_cases),
+  BINARY_ROW (multiply,
+              GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1),
+              N_ ("its inputs are so large that their product overflows, or zero met an infinity"),
+              binary_cases),
+  BINARY_ROW (divide,
+              GRADUS_NEEDS_INPUT (1) | GRADUS_NEEDS_OUTPUT (0),
+              N_ ("the divisor is zero or very small; add a small number to it"),
+              divide_cases),
+  BINARY_ROW (maximum, GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1), NULL, binary_cases),
+  BINARY_ROW (minimum, GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1), NULL, binary_cases),
+  {
+    .name = "add_n",
+    .version = 1,
+    .min_inputs = 1,
+    .max_inputs = G_MAXUINT,
+    .n_outputs = 1,
+    .infer = gradus_op_infer_elementwise,
+    .gradient = gradient_add_n,
+    .inplace = 0,
+    .precision = GRADUS_PRECISION_WIDEST,
+    .cost = cost_add_n,
+    .nan_hint = LARGE_HINT,
+    .reference = reference_add_n,
+    .cases = add_n_cases,
+  },
+  {
+    .name = "bias_add",
+    .version = 1,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .n_outputs = 1,
+    .infer = infer_bias_add,
+    .gradient = gradient_bias_add,
+    .inplace = 0,
+    .precision = GRADUS_PRECISION_WIDEST,
+    .cost = gradus_op_cost_elementwise,
+    .nan_hint = LARGE_HINT,
+    .reference = reference_bias_add,
+    .cases = bias_add_cases,
+  },
+  { NULL },
+};
