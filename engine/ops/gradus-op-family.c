@@ -145,8 +145,7 @@ gradus_op_axes (const GradusNode      *node,
     {
       if (axes[i] < 0 || axes[i] >= rank || (*mask & (1u << axes[i])) != 0)
         return gradus_op_refuse (node, inputs, error,
-                                 _ ("Axis %" G_GINT64_FORMAT " is out of range or named twice."),
-                                 axes[i]);
+                                 _ ("Axis %d is out of range or named twice."), (int) axes[i]);
       *mask |= 1u << axes[i];
     }
   if (n == 0)

@@ -59,11 +59,9 @@ gradus_window_fit (const GradusNode      *node,
 
       if (in < 1 || size[axis] < 1 || room < 0)
         return gradus_op_refuse (node, inputs, error,
-                                 _ ("A window of %" G_GINT64_FORMAT " by %" G_GINT64_FORMAT
-                                    " does not fit into images of %" G_GINT64_FORMAT
-                                    " by %" G_GINT64_FORMAT
-                                    "; use a smaller one, or padding “same”."),
-                                 size[0], size[1], x[1], x[2]);
+                                 _ ("A window of %d by %d does not fit into images of %d by %d; use a "
+                                    "smaller one, or padding “same”."),
+                                 (int) size[0], (int) size[1], (int) x[1], (int) x[2]);
       window->in[axis] = in;
       window->size[axis] = size[axis];
       window->out[axis] = room / window->strides[axis] + 1;

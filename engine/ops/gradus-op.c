@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
 #include "ops/gradus-op-family.h"
 
 static const GradusOp *const families[] = {

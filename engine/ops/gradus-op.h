@@ -16,6 +16,8 @@ typedef struct
 #define GRADUS_NEEDS_INPUT(i) (1u << (i))
 #define GRADUS_NEEDS_OUTPUT(i) (1u << (16 + (i)))
 
+#define GRADUS_WANTED_GRADIENT ((GradusValueId) -2)
+
 typedef enum
 {
   GRADUS_PRECISION_LOWER, /* conv, matmul: may run in 16 bits */
@@ -60,7 +62,8 @@ typedef struct
  * @infer: checks the inputs and gives the outputs' types; the message names shapes met and wanted
  * @gradient: given the gradients of the outputs (GRADUS_NO_VALUE where none flows), emits nodes and
  *   gives the gradients of the inputs. An entry of input_gradients is GRADUS_NO_VALUE on entry where
- *   nobody wants it, and GRADUS_NO_VALUE on return where none is defined. Only output 0 is
+ *   nobody wants it and GRADUS_WANTED_GRADIENT where somebody does; on return the latter are values,
+ *   or GRADUS_NO_VALUE where none is defined. Only output 0 is
  *   differentiable. NULL: the op is not differentiable.
  * @gradient_needs: GRADUS_NEEDS_*
  * @shape_only: bit i: of input i only the shape is read, so its memory may be gone

@@ -32,8 +32,8 @@ GRADUS_INFER (infer_conv2d)
     return FALSE;
   if (x[3] != k[2])
     return gradus_op_refuse (node, inputs, error,
-                             _ ("The kernel is for %" G_GINT64_FORMAT " channels, the input has %"
-                                G_GINT64_FORMAT "."), k[2], x[3]);
+                             _ ("The kernel is for %d channels, the input has %d."), (int) k[2],
+                             (int) x[3]);
   bias = gradus_shape (1, k[3]);
   if (gradus_op_has_input (node, 2) && !gradus_op_check_shape (node, inputs, 2, &bias, error))
     return FALSE;

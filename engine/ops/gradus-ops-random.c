@@ -33,7 +33,7 @@ GRADUS_REFERENCE (reference_dropout)
 
   for (gint64 i = 0; i < gradus_op_count (&call->output_types[0]); i++)
     call->outputs[0][i]
-      = gradus_philox_uniform (&philox, i) >= rate ? call->inputs[0][i] / (1 - rate) : 0;
+      = gradus_philox_float (&philox, i) >= rate ? call->inputs[0][i] / (1 - rate) : 0;
 }
 
 static const GradusOpCase cases[] = {

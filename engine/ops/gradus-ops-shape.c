@@ -23,7 +23,7 @@ GRADUS_INFER (infer_reshape)
   gint64        count_x, count_y;
 
   if (n > GRADUS_MAX_RANK)
-    return gradus_op_refuse (node, inputs, error, _ ("A shape has at most %u axes."), GRADUS_MAX_RANK);
+    return gradus_op_refuse (node, inputs, error, _ ("A shape has at most %d axes."), GRADUS_MAX_RANK);
   for (guint i = 0; i < n; i++)
     {
       if (dims[i] < GRADUS_DIM_BATCH)
@@ -38,8 +38,8 @@ GRADUS_INFER (infer_reshape)
 
       return gradus_op_refuse (node, inputs, error,
                                _ ("It cannot take the shape %s: the number of elements would change "
-                                  "from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT "."),
-                               text, count_x, count_y);
+                                  "from %.0f to %.0f."),
+                               text, (double) count_x, (double) count_y);
     }
   outputs[0].dtype = inputs[0].dtype;
   outputs[0].shape = y;
@@ -121,14 +121,14 @@ get_axis (const GradusNode *node, const GradusValueType *inputs, guint *axis, GE
 
   if (value < 0 || value >= inputs[0].shape.rank)
     return gradus_op_refuse (node, inputs, error,
-                             _ ("There is no axis %" G_GINT64_FORMAT " in the first."), value);
+                             _ ("There is no axis %d in the first."), (int) value);
   *axis = value;
   return TRUE;
 }
 
 GRADUS_INFER (infer_concat)
 {
-  guint axis;
+  guint axis = 0;
 
   if (!get_axis (node, inputs, &axis, error))
     return FALSE;
@@ -215,7 +215,7 @@ GRADUS_REFERENCE (reference_concat)
 
 GRADUS_INFER (infer_slice)
 {
-  guint  axis;
+  guint  axis = 0;
   gint64 begin = gradus_node_int (node, "begin"), size = gradus_node_int (node, "size");
 
   if (!get_axis (node, inputs, &axis, error))
@@ -223,9 +223,8 @@ GRADUS_INFER (infer_slice)
   if (begin < 0 || size < 0 || inputs[0].shape.dims[axis] < 0
       || begin > inputs[0].shape.dims[axis] - size)
     return gradus_op_refuse (node, inputs, error,
-                             _ ("A slice of %" G_GINT64_FORMAT " from %" G_GINT64_FORMAT
-                                " is outside axis %u."),
-                             size, begin, axis);
+                             _ ("A slice of %d from %d is outside axis %u."), (int) size, (int) begin,
+                             axis);
   outputs[0] = inputs[0];
   outputs[0].shape.dims[axis] = size;
   return TRUE;
@@ -250,7 +249,7 @@ GRADUS_REFERENCE (reference_slice)
 /* dy, like -> dx */
 GRADUS_INFER (infer_slice_grad)
 {
-  guint       axis;
+  guint       axis = 0;
   gint64      begin = gradus_node_int (node, "begin");
   GradusShape like = inputs[1].shape;
 
