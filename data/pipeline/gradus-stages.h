@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gradus-convert.h"
+#include "gradus-json.h"
+
+G_BEGIN_DECLS
+
+#define GRADUS_MAX_RESCALES 8
+#define GRADUS_MAX_BATCH_SIZE (1 << 20)
+#define GRADUS_MAX_PREFETCH 64
+
+/**
+ * GradusStages:
+ * @prefetch: batches ahead, -1 for "auto"
+ * @to_float: whether the inputs are cast or rescaled
+ * @one_hot: classes, or 0
+ * @warnings: sentences about an order that misleads
+ * @kept: the stages that change what the model sees, in order
+ *
+ * The recipe's list `pipeline`, read and checked. Where a stage may stand is told in
+ * gradus-pipeline.h.
+ */
+typedef struct
+{
+  gboolean      cache;
+  gboolean      shuffle;
+  guint         batch_size;
+  gboolean      drop_remainder;
+  int           prefetch;
+  gboolean      to_float;
+  guint         n_rescales;
+  GradusRescale rescales[GRADUS_MAX_RESCALES];
+  gint64        one_hot;
+  GPtrArray    *warnings;
+  JsonArray    *kept;
+} GradusStages;
+
+/* Reads `pipeline` of @data (absent: batches of 32 and nothing else); errors stay in @data's
+ * document. */
+void gradus_stages_read (GradusStages *self, GradusJsonObject *data);
+void gradus_stages_clear (GradusStages *self);
+
+G_END_DECLS
