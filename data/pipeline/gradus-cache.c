@@ -26,14 +26,22 @@ is_resident (GradusSource *source, guint k)
 }
 
 gint64
-gradus_cache_bytes (GradusSource *source)
+gradus_cache_sample_bytes (GradusSource *source)
 {
   gint64 bytes = 0;
 
   for (guint k = 0; k < source->n_inputs + source->n_targets; k++)
     if (!is_resident (source, k))
-      bytes += gradus_array_spec_bytes (array_spec (source, k)) * source->n_samples;
-  return bytes > 0 ? bytes + source->n_samples : 0;
+      bytes += gradus_array_spec_bytes (array_spec (source, k));
+  return bytes;
+}
+
+gint64
+gradus_cache_bytes (GradusSource *source)
+{
+  gint64 bytes = gradus_cache_sample_bytes (source);
+
+  return bytes > 0 ? (bytes + 1) * source->n_samples : 0;
 }
 
 GradusCache *
@@ -84,8 +92,14 @@ read_run (GradusCache *self, const gint64 *samples, guint n, GError **error)
                                   error))
     return FALSE;
   for (guint i = 0; i < n; i++)
-    self->there[samples[i]] = TRUE;
+    __atomic_store_n (&self->there[samples[i]], TRUE, __ATOMIC_RELEASE);
   return TRUE;
+}
+
+static gboolean
+is_there (GradusCache *self, gint64 sample)
+{
+  return __atomic_load_n (&self->there[sample], __ATOMIC_ACQUIRE);
 }
 
 gboolean
@@ -94,9 +108,10 @@ gradus_cache_fetch (GradusCache *self, const gint64 *samples, guint n, GError **
   for (guint i = 0, run; i < n; i += run)
     {
       run = 1;
-      if (self->there[samples[i]])
+      if (is_there (self, samples[i]))
         continue;
-      while (i + run < n && samples[i + run] == samples[i] + run && !self->there[samples[i + run]])
+      while (i + run < n && samples[i + run] == samples[i] + run
+             && !is_there (self, samples[i + run]))
         run++;
       if (!read_run (self, samples + i, run, error))
         return FALSE;

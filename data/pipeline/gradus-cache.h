@@ -9,10 +9,12 @@ G_BEGIN_DECLS
  * GradusCache:
  *
  * What a source gave, kept in memory from the first reading on; only arrays that the source itself
- * does not keep there. Several threads may fetch at once, but not the same sample.
+ * does not keep there. Several threads may fetch at once: of the same sample they write the same.
  */
 typedef struct _GradusCache GradusCache;
 
+/* Bytes of a sample that the source does not keep in memory itself. */
+gint64 gradus_cache_sample_bytes (GradusSource *source);
 /* Bytes that a cache of @source will hold; 0: there is nothing to keep. */
 gint64 gradus_cache_bytes (GradusSource *source);
 /* @source is borrowed. Fails with GRADUS_ERROR_NO_MEMORY. */
