@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "gradus-cli.h"
+#include "gradus-summary.h"
+
+#include <glib/gi18n-lib.h>
+
+static void
+add_row (GPtrArray *rows, const char *first, ...)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  va_list args;
+
+  va_start (args, first);
+  for (const char *cell = first; cell != NULL; cell = va_arg (args, const char *))
+    g_strv_builder_add (builder, cell);
+  va_end (args);
+  g_ptr_array_add (rows, g_strv_builder_end (builder));
+}
+
+static void
+print_layers (GradusSummary *summary)
+{
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify)g_strfreev);
+
+  g_print (_ ("Model: “%s”\n"), summary->model_name);
+  add_row (rows, _ ("Layer"), _ ("Type"), _ ("Output shape"), _ ("Parameters"), _ ("Memory"), NULL);
+  for (guint i = 0; i < summary->layers->len; i++)
+    {
+      GradusSummaryLayer *layer = g_ptr_array_index (summary->layers, i);
+      g_autofree char    *parameters = g_strdup_printf ("%" G_GINT64_FORMAT, layer->parameters);
+      g_autofree char    *memory = gradus_cli_size (layer->bytes);
+
+      add_row (rows, layer->name, layer->class_name, layer->output_shape, parameters, memory, NULL);
+    }
+  gradus_cli_table (rows, "lllrr");
+  g_print (_ ("Parameters: %" G_GINT64_FORMAT ", of which trainable: %" G_GINT64_FORMAT "\n\n"),
+           summary->parameters, summary->trainable);
+}
+
+static void
+print_parts (GradusSummary *summary)
+{
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify)g_strfreev);
+
+  add_row (rows, _ ("Data"), _ ("Samples"), _ ("Batches"), _ ("Inputs"), _ ("Targets"), NULL);
+  for (guint i = 0; i < summary->parts->len; i++)
+    {
+      GradusSummaryPart *part = g_ptr_array_index (summary->parts, i);
+      g_autofree char   *samples = g_strdup_printf ("%" G_GINT64_FORMAT, part->n_samples);
+      g_autofree char   *batches = g_strdup_printf ("%" G_GINT64_FORMAT, part->n_batches);
+
+      add_row (rows, part->name, samples, batches, part->inputs, part->targets, NULL);
+    }
+  gradus_cli_table (rows, "lrrll");
+  if (summary->n_classes > 0)
+    g_print (_ ("Classes: %u\n"), summary->n_classes);
+  g_print ("\n");
+}
+
+static int
+print_memory (GradusSummary *summary)
+{
+  g_autofree char *peak = gradus_cli_size (summary->peak_bytes);
+  g_autofree char *device = gradus_cli_size (summary->device_bytes);
+  g_autofree char *data = gradus_cli_size (summary->data_bytes);
+  g_autofree char *available = gradus_cli_size (summary->free_bytes);
+
+  g_print (_ ("Training: %" G_GINT64_FORMAT " epochs of %" G_GINT64_FORMAT
+              " steps, batch size %" G_GINT64_FORMAT "\n"),
+           summary->epochs, summary->steps_per_epoch, summary->batch_size);
+  g_print (_ ("Memory: %s at most (network %s, data %s); free: %s\n"), peak, device, data,
+           available);
+  if (summary->peak_bytes > summary->free_bytes)
+    {
+      gradus_cli_complain (
+          _ ("The run would not fit into memory. A batch size of %" G_GINT64_FORMAT " would."),
+          summary->largest_batch);
+      return GRADUS_CLI_REFUSED;
+    }
+  g_print (_ ("Largest batch size that fits: %" G_GINT64_FORMAT "\n"), summary->largest_batch);
+  return GRADUS_CLI_DONE;
+}
+
+int
+gradus_cli_check (int argc, char **argv)
+{
+  g_auto (GStrv) assignments = NULL;
+  const GOptionEntry entries[] = { { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &assignments,
+                                     N_ ("Set a value of the recipe, such as fit.epochs=3"),
+                                     N_ ("PATH=VALUE") },
+                                   { NULL } };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusRecipe) recipe = NULL;
+  g_autoptr (GradusSummary) summary = NULL;
+
+  if (!gradus_cli_parse (&argc, &argv, entries, "RECIPE.json", 1, 1,
+                         _ ("Shows the model's layers, the data and the memory that training would "
+                            "take."),
+                         NULL))
+    return GRADUS_CLI_REFUSED;
+  recipe = gradus_recipe_load (argv[1], &error);
+  if (recipe == NULL)
+    return gradus_cli_refuse (error);
+  for (guint i = 0; assignments != NULL && assignments[i] != NULL; i++)
+    if (!gradus_recipe_assign (recipe, assignments[i], &error))
+      return gradus_cli_refuse (error);
+  summary = gradus_summary_new (recipe, &error);
+  if (summary == NULL)
+    return gradus_cli_refuse (error);
+  print_layers (summary);
+  print_parts (summary);
+  return print_memory (summary);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "gradus-predict.h"
+
+#include <errno.h>
+#include <gio/gio.h>
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+/* Preparation -------------------------------------------------------------------------------- */
+
+static double
+element (const GradusNpy *npy, gsize i)
+{
+  switch (npy->dtype)
+    {
+    case GRADUS_DTYPE_FLOAT32:
+      return ((const float *)npy->data)[i];
+    case GRADUS_DTYPE_FLOAT64:
+      return ((const double *)npy->data)[i];
+    case GRADUS_DTYPE_INT32:
+      return ((const gint32 *)npy->data)[i];
+    case GRADUS_DTYPE_INT64:
+      return (double)((const gint64 *)npy->data)[i];
+    default:
+      return ((const guint8 *)npy->data)[i];
+    }
+}
+
+static gboolean
+rescale (GradusNpy *npy, JsonObject *stage, GError **error)
+{
+  float  scale = (float)json_object_get_double_member_with_default (stage, "scale", 1);
+  float  offset = (float)json_object_get_double_member_with_default (stage, "offset", 0);
+  gsize  n = npy->bytes / gradus_dtype_size (npy->dtype);
+  float *data = g_try_new (float, MAX (n, 1));
+
+  if (data == NULL)
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
+                   _ ("The input does not fit into memory. Ask for fewer samples."));
+      return FALSE;
+    }
+  for (gsize i = 0; i < n; i++)
+    data[i] = (float)element (npy, i) * scale + offset;
+  g_free (npy->data);
+  npy->data = data;
+  npy->dtype = GRADUS_DTYPE_FLOAT32;
+  npy->bytes = n * sizeof (float);
+  return TRUE;
+}
+
+/* Does what the pipeline did in training. */
+static gboolean
+prepare (GradusNpy *npy, JsonObject *extras, GError **error)
+{
+  JsonArray *stages = extras != NULL && json_object_has_member (extras, "stages")
+                          ? json_object_get_array_member (extras, "stages")
+                          : NULL;
+
+  for (guint i = 0; stages != NULL && i < json_array_get_length (stages); i++)
+    {
+      JsonObject *stage = json_array_get_object_element (stages, i);
+
+      if (stage != NULL && json_object_has_member (stage, "rescale")
+          && !rescale (npy, json_object_get_object_member (stage, "rescale"), error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Shapes ------------------------------------------------------------------------------------- */
+
+/* Whether the samples are what the model wants, axes of size 1 not counted. */
+static gboolean
+fits (const GradusShape *have, const GradusShape *want)
+{
+  guint i = 1;
+  guint j = 1;
+
+  if (have->rank < 1)
+    return FALSE;
+  while (i < have->rank || j < want->rank)
+    {
+      if (i < have->rank && j < want->rank
+          && (have->dims[i] == want->dims[j] || (want->dims[j] < 0 && have->dims[i] > 0)))
+        {
+          i++;
+          j++;
+        }
+      else if (i < have->rank && have->dims[i] == 1)
+        i++;
+      else if (j < want->rank && want->dims[j] == 1)
+        j++;
+      else
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+check_shape (const GradusNpy *npy, const GradusShape *want, const char *path, GError **error)
+{
+  g_autofree char *have_text = NULL;
+  g_autofree char *want_text = NULL;
+
+  if (fits (&npy->shape, want))
+    return TRUE;
+  have_text = gradus_shape_to_string (&npy->shape);
+  want_text = gradus_shape_to_string (want);
+  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+               _ ("%s: The array has the shape %s; the model wants %s, the first axis counting "
+                  "samples."),
+               path, have_text, want_text);
+  return FALSE;
+}
+
+static char *
+input_names (GradusModel *model)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < gradus_model_n_inputs (model); i++)
+    {
+      GradusShape shape;
+      GradusDType dtype;
+
+      g_string_append_printf (text, "%s%s", i > 0 ? ", " : "",
+                              gradus_model_input (model, i, &shape, &dtype));
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* Which of the files is the model's input @i. */
+static gboolean
+find_file (GradusModel       *model,
+           guint              i,
+           const char *const *names,
+           guint              n,
+           guint             *found,
+           GError           **error)
+{
+  GradusShape      shape;
+  GradusDType      dtype;
+  const char      *name = gradus_model_input (model, i, &shape, &dtype);
+  g_autofree char *all = NULL;
+
+  for (guint j = 0; j < n; j++)
+    if (g_strcmp0 (names[j], name) == 0 || (names[j] == NULL && gradus_model_n_inputs (model) == 1))
+      {
+        *found = j;
+        return TRUE;
+      }
+  all = input_names (model);
+  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+               _ ("No array is given for the model's input “%s”. Its inputs are: %s."), name, all);
+  return FALSE;
+}
+
+static gboolean
+load_inputs (GradusCheckpoint  *checkpoint,
+             GradusModel       *model,
+             const char *const *names,
+             const char *const *paths,
+             guint              n,
+             gboolean           prepared,
+             GPtrArray         *arrays,
+             GError           **error)
+{
+  if (n != gradus_model_n_inputs (model))
+    {
+      g_autofree char *all = input_names (model);
+
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                   _ ("The model has %u inputs (%s), but %u arrays are given."),
+                   gradus_model_n_inputs (model), all, n);
+      return FALSE;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      GradusShape shape;
+      GradusDType dtype;
+      guint       file = 0;
+      GradusNpy  *npy = NULL;
+
+      gradus_model_input (model, i, &shape, &dtype);
+      if (!find_file (model, i, names, n, &file, error))
+        return FALSE;
+      npy = gradus_npy_read (paths[file], error);
+      if (npy == NULL)
+        return FALSE;
+      g_ptr_array_add (arrays, npy);
+      if (!check_shape (npy, &shape, paths[file], error)
+          || (!prepared && !prepare (npy, gradus_checkpoint_extras (checkpoint), error)))
+        return FALSE;
+      if (npy->shape.dims[0] != ((GradusNpy *)g_ptr_array_index (arrays, 0))->shape.dims[0])
+        {
+          g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                       _ ("%s: The array has %" G_GINT64_FORMAT
+                          " samples, another one %" G_GINT64_FORMAT ". All must have as many."),
+                       paths[file], npy->shape.dims[0],
+                       ((GradusNpy *)g_ptr_array_index (arrays, 0))->shape.dims[0]);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+/* Outputs ------------------------------------------------------------------------------------ */
+
+static gboolean
+write_outputs (GradusModel *model,
+               float      **outputs,
+               gint64       n_samples,
+               const char  *folder,
+               GError     **error)
+{
+  if (g_mkdir_with_parents (folder, 0777) != 0)
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_IO, _ ("The folder %s cannot be made: %s"),
+                   folder, g_strerror (errno));
+      return FALSE;
+    }
+  for (guint i = 0; i < gradus_model_n_outputs (model); i++)
+    {
+      GradusShape      shape;
+      const char      *name = gradus_model_output (model, i, &shape);
+      g_autofree char *safe = g_strdelimit (g_strdup (name), "/", '_');
+      g_autofree char *file = g_strconcat (safe, ".npy", NULL);
+      g_autofree char *path = g_build_filename (folder, file, NULL);
+      GradusShape      bound = gradus_shape_bind (&shape, n_samples);
+
+      if (!gradus_npy_write (path, GRADUS_DTYPE_FLOAT32, &bound, outputs[i], error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+gradus_predict_files (GradusCheckpoint  *checkpoint,
+                      const char *const *names,
+                      const char *const *paths,
+                      guint              n,
+                      const char        *folder,
+                      gboolean           prepared,
+                      gint64            *n_samples,
+                      GError           **error)
+{
+  g_autoptr (GradusModel) model = gradus_checkpoint_model (checkpoint, error);
+  g_autoptr (GradusDevice) device = NULL;
+  g_autoptr (GPtrArray) arrays = g_ptr_array_new_with_free_func ((GDestroyNotify)gradus_npy_free);
+  g_autofree const void **inputs = NULL;
+  g_autofree GradusDType *dtypes = NULL;
+  g_autofree float      **outputs = NULL;
+  gint64                  samples = 0;
+  gboolean                done = FALSE;
+
+  if (model == NULL || !load_inputs (checkpoint, model, names, paths, n, prepared, arrays, error))
+    return FALSE;
+  device = gradus_device_open (NULL, 0, error);
+  if (device == NULL)
+    return FALSE;
+  inputs = g_new0 (const void *, MAX (n, 1));
+  dtypes = g_new0 (GradusDType, MAX (n, 1));
+  outputs = g_new0 (float *, gradus_model_n_outputs (model));
+  for (guint i = 0; i < n; i++)
+    {
+      GradusNpy *npy = g_ptr_array_index (arrays, i);
+
+      inputs[i] = npy->data;
+      dtypes[i] = npy->dtype;
+      samples = npy->shape.dims[0];
+    }
+  done = gradus_infer (checkpoint, device, inputs, dtypes, samples, outputs, error)
+         && write_outputs (model, outputs, samples, folder, error);
+  for (guint i = 0; i < gradus_model_n_outputs (model); i++)
+    g_free (outputs[i]);
+  if (n_samples != NULL)
+    *n_samples = samples;
+  return done;
+}
