@@ -75,8 +75,9 @@ GradusScale gradus_chart_get_scale (GradusChart *self);
    values are not negative and reach far enough down. */
 void gradus_chart_set_y_range (GradusChart *self, double lower, double upper);
 
-/* Leaves the lowest and the highest hundredth of the points in view out of the range of y (they
-   are drawn up to the edge). Off at first. */
+/* Leaves out of the range of y, of each line, the lowest and the highest hundredth of the points in
+   view, and where its beginning is in view the first twentieth: the plunge from the initial weights.
+   They are drawn up to the edge. Off at first. */
 void     gradus_chart_set_robust (GradusChart *self, gboolean robust);
 gboolean gradus_chart_get_robust (GradusChart *self);
 

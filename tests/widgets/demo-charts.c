@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "demo-curves.h"
+#include "gradus-chart.h"
+#include "gradus-palette.h"
+
+#include <adwaita.h>
+
+/* A page of charts with made-up curves, to look at:
+
+     demo-charts [--smoothing W] [--live]
+
+   in light or, with ADW_DEBUG_COLOR_SCHEME=prefer-dark, in dark. */
+
+static double   smoothing;
+static gboolean live;
+
+static const GOptionEntry options[] = {
+  { "smoothing", 0, 0, G_OPTION_ARG_DOUBLE, &smoothing, "Weight of the moving average", "W" },
+  { "live", 0, 0, G_OPTION_ARG_NONE, &live, "Let the first run grow", NULL },
+  { NULL },
+};
+
+static GListStore *marks;
+static GradusAxis *axis;
+static gint64      last_step = 19 * DEMO_STEPS_PER_EPOCH + 258;
+
+typedef struct
+{
+  GradusPointSeries *series;
+  DemoCurve          curve;
+} LiveSeries;
+
+static GArray *live_series;
+
+static void
+add_line (GtkWidget *chart, DemoCurve curve, guint run, GradusLineRole role, GradusLineFlags flags)
+{
+  static const char *const names[] = { "cnn-7", "cnn-6" };
+  gint64 last = run == 0 ? last_step : 25 * DEMO_STEPS_PER_EPOCH;
+  g_autoptr (GradusPointSeries) series = demo_series (curve, run, last);
+  g_autoptr (GradusLine) line
+      = gradus_line_new (GRADUS_SERIES (series), run, names[run], role, (int) run, flags);
+  LiveSeries entry = { series, curve };
+
+  gradus_chart_add_line (GRADUS_CHART (chart), line);
+  if (run == 0)
+    g_array_append_val (live_series, entry);
+}
+
+static GtkWidget *
+make_chart (const char *title)
+{
+  GtkWidget *chart = gradus_chart_new (title);
+
+  gradus_chart_set_axis (GRADUS_CHART (chart), axis);
+  gradus_chart_set_marks (GRADUS_CHART (chart), G_LIST_MODEL (marks));
+  gradus_chart_set_smoothing (GRADUS_CHART (chart), smoothing);
+  gradus_chart_set_focus_run (GRADUS_CHART (chart), 0);
+  gtk_widget_set_hexpand (chart, TRUE);
+  return chart;
+}
+
+static GtkWidget *
+make_card (GtkWidget **charts, guint n, int height)
+{
+  GtkWidget *card = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 18);
+
+  gtk_widget_add_css_class (card, "card");
+  gtk_widget_set_size_request (card, -1, height);
+  for (guint i = 0; i < n; i++)
+    {
+      if (i > 0)
+        {
+          GtkWidget *line = gtk_separator_new (GTK_ORIENTATION_VERTICAL);
+
+          gtk_widget_set_margin_top (line, 18);
+          gtk_widget_set_margin_bottom (line, 18);
+          gtk_box_append (GTK_BOX (card), line);
+        }
+      gtk_widget_set_margin_top (charts[i], 12);
+      gtk_widget_set_margin_bottom (charts[i], 12);
+      gtk_widget_set_margin_start (charts[i], i == 0 ? 18 : 0);
+      gtk_widget_set_margin_end (charts[i], i + 1 == n ? 14 : 0);
+      gtk_box_append (GTK_BOX (card), charts[i]);
+    }
+  return card;
+}
+
+static GtkWidget *
+make_losses (void)
+{
+  GtkWidget *loss = make_chart ("Loss");
+  GtkWidget *accuracy = make_chart ("Accuracy");
+
+  add_line (loss, DEMO_TRAIN_LOSS, 0, GRADUS_LINE_TRAIN, GRADUS_LINE_BAND);
+  add_line (loss, DEMO_VALIDATION_LOSS, 0, GRADUS_LINE_VALIDATION,
+            GRADUS_LINE_END_DOT | GRADUS_LINE_BEST_LOWEST | GRADUS_LINE_NO_SMOOTHING);
+  add_line (loss, DEMO_TRAIN_LOSS, 1, GRADUS_LINE_TRAIN, GRADUS_LINE_BAND);
+  add_line (loss, DEMO_VALIDATION_LOSS, 1, GRADUS_LINE_VALIDATION,
+            GRADUS_LINE_BEST_LOWEST | GRADUS_LINE_NO_SMOOTHING);
+  gradus_chart_set_robust (GRADUS_CHART (loss), TRUE);
+
+  add_line (accuracy, DEMO_TRAIN_ACCURACY, 0, GRADUS_LINE_TRAIN, GRADUS_LINE_BAND);
+  add_line (accuracy, DEMO_VALIDATION_ACCURACY, 0, GRADUS_LINE_VALIDATION,
+            GRADUS_LINE_END_DOT | GRADUS_LINE_NO_SMOOTHING);
+  add_line (accuracy, DEMO_TRAIN_ACCURACY, 1, GRADUS_LINE_TRAIN, GRADUS_LINE_BAND);
+  add_line (accuracy, DEMO_VALIDATION_ACCURACY, 1, GRADUS_LINE_VALIDATION, GRADUS_LINE_NO_SMOOTHING);
+  gradus_chart_set_robust (GRADUS_CHART (accuracy), TRUE);
+
+  return make_card ((GtkWidget *[]){ loss, accuracy }, 2, 270);
+}
+
+static GtkWidget *
+make_details (void)
+{
+  GtkWidget *norm = make_chart ("Gradient norm");
+  GtkWidget *rate = make_chart ("Learning rate");
+  GtkWidget *memory = make_chart ("Memory");
+
+  add_line (norm, DEMO_GRADIENT_NORM, 0, GRADUS_LINE_VALUE, GRADUS_LINE_BAND);
+  gradus_chart_set_reference (GRADUS_CHART (norm), 1.0, "clip 1.0");
+  add_line (rate, DEMO_LEARNING_RATE, 0, GRADUS_LINE_VALUE,
+            GRADUS_LINE_STEPPED | GRADUS_LINE_END_DOT | GRADUS_LINE_NO_SMOOTHING);
+  gradus_chart_set_unit (GRADUS_CHART (rate), GRADUS_UNIT_SCIENTIFIC);
+  gradus_chart_set_mark_labels (GRADUS_CHART (rate), TRUE);
+  add_line (memory, DEMO_MEMORY, 0, GRADUS_LINE_VALUE,
+            GRADUS_LINE_AREA | GRADUS_LINE_STEPPED | GRADUS_LINE_NO_SMOOTHING);
+  gradus_chart_set_unit (GRADUS_CHART (memory), GRADUS_UNIT_BYTES);
+  gradus_chart_set_note (GRADUS_CHART (memory), "peak 212\u00a0MB");
+
+  return make_card ((GtkWidget *[]){ norm, rate, memory }, 3, 146);
+}
+
+static gboolean
+grow_cb (gpointer data)
+{
+  last_step += 40;
+  for (guint i = 0; i < live_series->len; i++)
+    {
+      LiveSeries *entry = &g_array_index (live_series, LiveSeries, i);
+
+      demo_extend (entry->series, entry->curve, 0, last_step);
+    }
+  return last_step < 25 * DEMO_STEPS_PER_EPOCH;
+}
+
+static void
+activate_cb (GtkApplication *app)
+{
+  GtkWidget *window = adw_application_window_new (app);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+  g_autoptr (GradusMark) mark = gradus_mark_new (0, 9 * DEMO_STEPS_PER_EPOCH, "by hand",
+                                                 "Learning rate set to 5.0e-4 by hand");
+  g_autoptr (GradusMark) span = gradus_mark_new_span (0, 12 * DEMO_STEPS_PER_EPOCH, 19 * DEMO_STEPS_PER_EPOCH,
+                                                      "overfitting", "Validation loss has risen");
+
+  gradus_widgets_init ();
+  axis = gradus_axis_new ();
+  gradus_axis_set_kind (axis, GRADUS_X_EPOCH);
+  gradus_axis_set_expected_end (axis, GRADUS_X_EPOCH, 25.0);
+  marks = g_list_store_new (GRADUS_TYPE_MARK);
+  g_list_store_append (marks, mark);
+  g_list_store_append (marks, span);
+  live_series = g_array_new (FALSE, FALSE, sizeof (LiveSeries));
+
+  gtk_widget_set_margin_top (box, 18);
+  gtk_widget_set_margin_bottom (box, 18);
+  gtk_widget_set_margin_start (box, 18);
+  gtk_widget_set_margin_end (box, 18);
+  gtk_box_append (GTK_BOX (box), make_losses ());
+  gtk_box_append (GTK_BOX (box), make_details ());
+  adw_application_window_set_content (ADW_APPLICATION_WINDOW (window), box);
+  gtk_window_set_default_size (GTK_WINDOW (window), 868, 760);
+  gtk_window_present (GTK_WINDOW (window));
+  if (live)
+    g_timeout_add (50, grow_cb, NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (AdwApplication) app
+      = adw_application_new ("io.github.gradus.Charts", G_APPLICATION_NON_UNIQUE);
+
+  g_application_add_main_option_entries (G_APPLICATION (app), options);
+  g_signal_connect (app, "activate", G_CALLBACK (activate_cb), NULL);
+  return g_application_run (G_APPLICATION (app), argc, argv);
+}
