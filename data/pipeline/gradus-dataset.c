@@ -319,9 +319,10 @@ gradus_dataset_batch_size (GradusDataset *self)
   return self->stages.batch_size;
 }
 
-/* Whether the shapes differ in axes of size 1 only; -1 in @want takes any size. */
+/* Whether the shapes differ in axes of size 1 only; then @dims gets @want with the sizes of the axes
+ * that take any (-1). */
 static gboolean
-fits (const GradusArraySpec *have, guint rank, const gint64 *want)
+fit (const GradusArraySpec *have, guint rank, const gint64 *want, gint64 *dims)
 {
   guint i = 0, k = 0;
 
@@ -329,23 +330,22 @@ fits (const GradusArraySpec *have, guint rank, const gint64 *want)
   if (rank == have->rank)
     {
       for (; i < rank && (want[i] == have->dims[i] || want[i] == -1); i++)
-        ;
+        dims[i] = have->dims[i];
       if (i == rank)
         return TRUE;
       i = 0;
     }
   for (;;)
     {
-      while (i < have->rank && have->dims[i] == 1)
-        i++;
-      while (k < rank && want[k] == 1)
-        k++;
+      for (; i < have->rank && have->dims[i] == 1; i++)
+        ;
+      for (; k < rank && want[k] == 1; k++)
+        dims[k] = 1;
       if (i == have->rank || k == rank)
         return i == have->rank && k == rank;
       if (want[k] != -1 && want[k] != have->dims[i])
         return FALSE;
-      i++;
-      k++;
+      dims[k++] = have->dims[i++];
     }
 }
 
@@ -358,6 +358,7 @@ gradus_dataset_set_input_shape (GradusDataset *self,
 {
   GradusArraySpec *spec;
   GradusArraySpec  wanted;
+  gint64           fitted[GRADUS_BATCH_MAX_RANK];
   g_autofree char *have = NULL, *want = NULL;
 
   g_return_val_if_fail (i < self->n_inputs && rank <= GRADUS_BATCH_MAX_RANK, FALSE);
@@ -367,7 +368,7 @@ gradus_dataset_set_input_shape (GradusDataset *self,
   wanted.rank = rank;
   for (guint k = 0; k < rank; k++)
     wanted.dims[k] = dims[k];
-  if (!fits (spec, rank, dims))
+  if (!fit (spec, rank, dims, fitted))
     {
       have = gradus_array_spec_to_string (spec);
       want = gradus_array_spec_to_string (&wanted);
@@ -377,17 +378,7 @@ gradus_dataset_set_input_shape (GradusDataset *self,
                    spec->name, have, want);
       return FALSE;
     }
-  /* A free axis takes the data's size: the one of the same place among the others. */
-  if (rank == spec->rank)
-    memcpy (wanted.dims, spec->dims, sizeof wanted.dims);
-  else
-    for (guint k = 0, from = 0; k < rank; k++)
-      if (wanted.dims[k] != 1)
-        {
-          while (spec->dims[from] == 1)
-            from++;
-          wanted.dims[k] = spec->dims[from++];
-        }
+  memcpy (wanted.dims, fitted, rank * sizeof fitted[0]);
   *spec = wanted;
   return TRUE;
 }
