@@ -66,6 +66,7 @@ typedef struct
  *   or GRADUS_NO_VALUE where none is defined. Only output 0 is
  *   differentiable. NULL: the op is not differentiable.
  * @gradient_needs: GRADUS_NEEDS_*
+ * @no_gradient: bit i: input i is given, not learned (a target, a rate): no gradient flows to it
  * @shape_only: bit i: of input i only the shape is read, so its memory may be gone
  * @inplace: output 0 may be written over this input if nothing else reads it later and if both have
  *   the same size; -1: never
@@ -94,6 +95,7 @@ struct _GradusOp
                         GradusValueId       *input_gradients,
                         GError             **error);
   guint32              gradient_needs;
+  guint32              no_gradient;
   guint32              shape_only;
   gint8                inplace;
   gboolean             alias;

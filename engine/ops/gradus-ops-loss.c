@@ -91,11 +91,7 @@ emit_loss_gradient (GradusProgram       *program,
   g_autofree char    *op = g_strconcat (node->op->name, "_grad", NULL);
   const GradusValueId in[] = { output_gradients[0], read, node->inputs[1] };
 
-  /* Targets are given, not learned. */
-  if (gradus_op_wants (1))
-    input_gradients[1] = GRADUS_NO_VALUE;
-  return !gradus_op_wants (0)
-         || gradus_program_add_node (program, op, 0, in, 3, &input_gradients[0], error, NULL);
+  return gradus_program_add_node (program, op, 0, in, 3, &input_gradients[0], error, NULL);
 }
 
 GRADUS_GRADIENT (gradient_softmax_loss)
@@ -294,7 +290,8 @@ static const GradusOpCase dense_grad_cases[] = {
 #define LOSS_ROW(op, outputs_, infer_, builder, needs, hint, reference_, cases_)                   \
   {                                                                                                \
     .name = op, .version = 1, .min_inputs = 2, .max_inputs = 2, .n_outputs = outputs_,             \
-    .infer = infer_, .gradient = builder, .gradient_needs = (needs), .inplace = -1,                \
+    .infer = infer_, .gradient = builder, .gradient_needs = (needs),                               \
+    .no_gradient = 1u << 1, .inplace = -1,                                                         \
     .precision = GRADUS_PRECISION_FLOAT32, .cost = gradus_op_cost_transcendental,                  \
     .nan_hint = hint, .reference = reference_, .cases = cases_,                                    \
   }

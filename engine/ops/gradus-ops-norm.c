@@ -79,10 +79,6 @@ GRADUS_GRADIENT (gradient_inference)
       dims[i] = 1;
     }
   dims[n] = wide.dims[n];
-  if (gradus_op_wants (3))
-    input_gradients[3] = GRADUS_NO_VALUE;
-  if (gradus_op_wants (4))
-    input_gradients[4] = GRADUS_NO_VALUE;
   if (!gradus_program_add_node (program, "affine", 0, &variance, 1, &root, error, "offset",
                                 gradus_node_float (node, "epsilon"), NULL)
       || !gradus_op_emit (program, "sqrt", &root, error, 1, root))
@@ -298,6 +294,7 @@ const GradusOp gradus_ops_norm[] = {
     .gradient = gradient_inference,
     .gradient_needs = GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1) | GRADUS_NEEDS_INPUT (3)
                       | GRADUS_NEEDS_INPUT (4),
+    .no_gradient = 1u << 3 | 1u << 4,
     .inplace = 0,
     .precision = GRADUS_PRECISION_FLOAT32,
     .cost = gradus_op_cost_elementwise,

@@ -19,11 +19,8 @@ GRADUS_GRADIENT (gradient_dropout)
 {
   const GradusValueId in[] = { output_gradients[0], node->inputs[1] };
 
-  if (gradus_op_wants (1))
-    input_gradients[1] = GRADUS_NO_VALUE;
-  return !gradus_op_wants (0)
-         || gradus_program_add_node (program, "dropout_grad", node->stream, in, 2,
-                                     &input_gradients[0], error, NULL);
+  return gradus_program_add_node (program, "dropout_grad", node->stream, in, 2, &input_gradients[0],
+                                  error, NULL);
 }
 
 GRADUS_REFERENCE (reference_dropout)
@@ -49,7 +46,7 @@ static const GradusOpCase cases[] = {
   {                                                                                                \
     .name = op, .version = 1, .min_inputs = 2, .max_inputs = 2, .n_outputs = 1,                    \
     .infer = infer_dropout, .gradient = builder, .gradient_needs = GRADUS_NEEDS_INPUT (1),         \
-    .inplace = 0, .random = TRUE, .precision = GRADUS_PRECISION_WIDEST,                            \
+    .no_gradient = 1u << 1, .inplace = 0, .random = TRUE, .precision = GRADUS_PRECISION_WIDEST,                            \
     .cost = gradus_op_cost_transcendental,                                                         \
     .nan_hint = N_ ("its input is so large that scaling by 1 / (1 - rate) overflows"),             \
     .reference = reference_dropout, .cases = cases,                                                \

@@ -15,6 +15,18 @@ known_count (const GradusShape *shape, guint *n_free)
   return gradus_shape_count (&bound);
 }
 
+/* Where the batch has a fixed size, -1 stands for what is left of @count. */
+static void
+resolve_free_axis (GradusShape *shape, gint64 count)
+{
+  guint  n_free;
+  gint64 known = known_count (shape, &n_free);
+
+  for (guint i = 0; n_free == 1 && known > 0 && i < shape->rank; i++)
+    if (shape->dims[i] < 0)
+      shape->dims[i] = count / known;
+}
+
 GRADUS_INFER (infer_reshape)
 {
   guint         n, free_x, free_y;
@@ -31,6 +43,8 @@ GRADUS_INFER (infer_reshape)
       y.dims[i] = dims[i];
     }
   count_x = known_count (&inputs[0].shape, &free_x);
+  if (free_x == 0)
+    resolve_free_axis (&y, count_x);
   count_y = known_count (&y, &free_y);
   if (free_x != free_y || count_x != count_y || count_x < 0)
     {

@@ -14,6 +14,16 @@ typedef struct
   GArray       **contributions; /* gradients that readers gave, last reader first */
 } Autodiff;
 
+/* Does a gradient flow to input @i of @node? */
+static gboolean
+is_wanted (Autodiff *self, const GradusNode *node, guint i)
+{
+  guint32 closed = node->op->shape_only | node->op->no_gradient;
+
+  return node->inputs[i] != GRADUS_NO_VALUE && self->needed[node->inputs[i]]
+         && (i >= 32 || (closed & (1u << i)) == 0);
+}
+
 /* A value depends on a variable if it is one or if a node between them passes the dependence on. */
 static void
 mark_needed (Autodiff *self, const GradusValueId *variables, guint n_variables)
@@ -26,8 +36,7 @@ mark_needed (Autodiff *self, const GradusValueId *variables, guint n_variables)
       gboolean          needed = FALSE;
 
       for (guint j = 0; j < node->n_inputs; j++)
-        needed |= node->inputs[j] != GRADUS_NO_VALUE && (node->op->shape_only & (1u << MIN (j, 31))) == 0
-                  && self->needed[node->inputs[j]];
+        needed |= is_wanted (self, node, j);
       /* No gradient flows out of the others. */
       if (node->n_outputs > 0)
         self->needed[node->outputs[0]] |= needed;
@@ -73,14 +82,6 @@ refuse_node (const GradusNode *node, GError **error)
                   "has no gradient; take it out of the way to the loss."),
                node->op->name, node->layer != NULL ? node->layer : "");
   return FALSE;
-}
-
-/* Does a gradient flow to input @i of @node? */
-static gboolean
-is_wanted (Autodiff *self, const GradusNode *node, guint i)
-{
-  return node->inputs[i] != GRADUS_NO_VALUE && self->needed[node->inputs[i]]
-         && (node->op->shape_only & (1u << MIN (i, 31))) == 0;
 }
 
 static gboolean
