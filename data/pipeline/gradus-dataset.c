@@ -505,7 +505,9 @@ make_cache (GradusDataset *self, GradusPart part, GError **error)
       of->cache = gradus_cache_new (of->source, error);
       fine = of->cache != NULL;
     }
-  self->parts[part].cache = of->cache;
+  /* Written once: batches that are open already read it without the mutex. */
+  if (self->parts[part].cache == NULL && of->cache != NULL)
+    self->parts[part].cache = of->cache;
   g_mutex_unlock (&self->mutex);
   return fine;
 }
