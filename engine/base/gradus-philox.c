@@ -3,6 +3,9 @@
 
 #include <math.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #define ROUNDS 10
 #define M0 0xD2511F53u
@@ -10,8 +13,8 @@
 #define W0 0x9E3779B9u
 #define W1 0xBB67AE85u
 
-/* Blocks computed side by side by the bulk functions: two AVX-512 or four AVX2 registers wide. */
-#define LANES 16
+/* Blocks computed side by side by the bulk functions. */
+#define LANES 8
 
 static guint64
 mix (guint64 x)
@@ -87,7 +90,8 @@ gradus_philox_word (const GradusPhilox *self, guint64 index)
 static inline float
 to_float (guint32 word)
 {
-  return (float) (word >> 8) * 0x1p-24f;
+  /* By way of a signed number, which has a vector instruction. */
+  return (float) (gint32) (word >> 8) * 0x1p-24f;
 }
 
 static inline double
@@ -134,65 +138,81 @@ gradus_philox_normal (const GradusPhilox *self, guint64 index)
   return pair[index % 2];
 }
 
-/* LANES blocks from @block on, word w of block l to out[4 * l + w]. The loops over l are the
- * compiler's to vectorise; the arithmetic is on integers, so every version has the same bits. */
-static inline __attribute__ ((always_inline)) void
-lanes (const GradusPhilox *self, guint64 block, guint32 *out)
-{
-  guint32 c0[LANES], c1[LANES], c2[LANES], c3[LANES];
-  guint32 k0 = self->key[0], k1 = self->key[1];
-
-  for (guint l = 0; l < LANES; l++)
-    {
-      c0[l] = (guint32) (block + l);
-      c1[l] = (guint32) ((block + l) >> 32);
-      c2[l] = (guint32) self->step;
-      c3[l] = (guint32) (self->step >> 32);
-    }
-  for (guint i = 0; i < ROUNDS; i++)
-    {
-      for (guint l = 0; l < LANES; l++)
-        {
-          guint64 p0 = (guint64) M0 * c0[l], p1 = (guint64) M1 * c2[l];
-
-          c0[l] = (guint32) (p1 >> 32) ^ c1[l] ^ k0;
-          c1[l] = (guint32) p1;
-          c2[l] = (guint32) (p0 >> 32) ^ c3[l] ^ k1;
-          c3[l] = (guint32) p0;
-        }
-      k0 += W0;
-      k1 += W1;
-    }
-  for (guint l = 0; l < LANES; l++)
-    {
-      out[4 * l + 0] = c0[l];
-      out[4 * l + 1] = c1[l];
-      out[4 * l + 2] = c2[l];
-      out[4 * l + 3] = c3[l];
-    }
-}
-
+/* Four words each of LANES blocks from @block on. */
 typedef void (*LanesFunc) (const GradusPhilox *self, guint64 block, guint32 *out);
 
-#define OPTIMIZED __attribute__ ((optimize ("O3")))
-
-OPTIMIZED static void
+static void
 lanes_plain (const GradusPhilox *self, guint64 block, guint32 *out)
 {
-  lanes (self, block, out);
+  for (guint l = 0; l < LANES; l++)
+    gradus_philox_block (self, block + l, out + 4 * l);
 }
 
 #if defined(__x86_64__)
-OPTIMIZED __attribute__ ((target ("avx2"))) static void
-lanes_avx2 (const GradusPhilox *self, guint64 block, guint32 *out)
+#define AVX2 __attribute__ ((target ("avx2")))
+
+/* Four blocks in the 64-bit lanes of registers, of which only the low halves count: the
+ * multiplication takes no others. */
+typedef struct
 {
-  lanes (self, block, out);
+  __m256i c0, c1, c2, c3;
+} Quad;
+
+AVX2 static inline Quad
+quad_start (const GradusPhilox *self, guint64 block)
+{
+  Quad q;
+
+  q.c0 = _mm256_add_epi64 (_mm256_set1_epi64x (block), _mm256_set_epi64x (3, 2, 1, 0));
+  q.c1 = _mm256_srli_epi64 (q.c0, 32);
+  q.c2 = _mm256_set1_epi64x ((guint32) self->step);
+  q.c3 = _mm256_set1_epi64x (self->step >> 32);
+  return q;
 }
 
-OPTIMIZED __attribute__ ((target ("avx512f,avx512vl,avx512dq,prefer-vector-width=512"))) static void
-lanes_avx512 (const GradusPhilox *self, guint64 block, guint32 *out)
+AVX2 static inline Quad
+quad_round (Quad q, __m256i key0, __m256i key1)
 {
-  lanes (self, block, out);
+  __m256i p0 = _mm256_mul_epu32 (q.c0, _mm256_set1_epi64x (M0));
+  __m256i p1 = _mm256_mul_epu32 (q.c2, _mm256_set1_epi64x (M1));
+
+  q.c0 = _mm256_xor_si256 (_mm256_srli_epi64 (p1, 32), _mm256_xor_si256 (q.c1, key0));
+  q.c2 = _mm256_xor_si256 (_mm256_srli_epi64 (p0, 32), _mm256_xor_si256 (q.c3, key1));
+  q.c1 = p1;
+  q.c3 = p0;
+  return q;
+}
+
+AVX2 static inline void
+quad_store (Quad q, guint32 *out)
+{
+  __m256i words01 = _mm256_blend_epi32 (q.c0, _mm256_slli_epi64 (q.c1, 32), 0xaa);
+  __m256i words23 = _mm256_blend_epi32 (q.c2, _mm256_slli_epi64 (q.c3, 32), 0xaa);
+  __m256i even = _mm256_unpacklo_epi64 (words01, words23); /* blocks 0 and 2 */
+  __m256i odd = _mm256_unpackhi_epi64 (words01, words23);  /* blocks 1 and 3 */
+
+  _mm256_storeu_si256 ((__m256i *) out, _mm256_permute2x128_si256 (even, odd, 0x20));
+  _mm256_storeu_si256 ((__m256i *) (out + 8), _mm256_permute2x128_si256 (even, odd, 0x31));
+}
+
+/* Two quads side by side hide the latency of the multiplications and still fit the registers. */
+AVX2 static void
+lanes_avx2 (const GradusPhilox *self, guint64 block, guint32 *out)
+{
+  G_STATIC_ASSERT (LANES == 8);
+  Quad    a = quad_start (self, block), b = quad_start (self, block + 4);
+  __m256i key0 = _mm256_set1_epi64x (self->key[0]), key1 = _mm256_set1_epi64x (self->key[1]);
+
+#pragma GCC unroll 10
+  for (guint i = 0; i < ROUNDS; i++)
+    {
+      a = quad_round (a, key0, key1);
+      b = quad_round (b, key0, key1);
+      key0 = _mm256_add_epi32 (key0, _mm256_set1_epi64x (W0));
+      key1 = _mm256_add_epi32 (key1, _mm256_set1_epi64x (W1));
+    }
+  quad_store (a, out);
+  quad_store (b, out + 16);
 }
 #endif
 
@@ -200,9 +220,6 @@ static LanesFunc
 choose_lanes (void)
 {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512vl")
-      && __builtin_cpu_supports ("avx512dq"))
-    return lanes_avx512;
   if (__builtin_cpu_supports ("avx2"))
     return lanes_avx2;
 #endif
@@ -226,18 +243,24 @@ gradus_philox_fill_words (const GradusPhilox *self, guint64 first, gsize n, guin
     }
 }
 
+__attribute__ ((optimize ("O3"))) static void
+convert_words (const guint32 *restrict words, gsize n, float *restrict out)
+{
+  for (gsize i = 0; i < n; i++)
+    out[i] = to_float (words[i]);
+}
+
 void
 gradus_philox_fill_floats (const GradusPhilox *self, guint64 first, gsize n, float *out)
 {
-  guint32 words[64 * LANES];
+  guint32 words[128 * LANES];
 
   while (n > 0)
     {
       gsize now = MIN (n, G_N_ELEMENTS (words));
 
       gradus_philox_fill_words (self, first, now, words);
-      for (gsize i = 0; i < now; i++)
-        out[i] = to_float (words[i]);
+      convert_words (words, now, out);
       first += now;
       out += now;
       n -= now;
