@@ -116,7 +116,7 @@ GradusSeriesInfo *gradus_log_reader_find_series (GradusLogReader *self,
                                                  const char      *name,
                                                  GError         **error);
 
-/* One row of a scalar series; a NaN reads back as NaN. @time: ms since the run's start. */
+/* One row of a scalar series; a NaN reads back as NaN, and -0 as 0. @time: ms since the run's start. */
 typedef struct
 {
   gint64 step;
@@ -150,8 +150,8 @@ typedef struct
 } GradusLogColumn;
 
 /* Column i of @n covers the steps from step0 + i * (step1 - step0) / n up to, not including, the
- * next one's (real numbers; the last includes step1). Exact: what reading every row would give, out
- * of the pyramid. */
+ * next one's (finite real numbers; the last includes step1). Exact: what reading every row would
+ * give, out of the pyramid. */
 gboolean gradus_log_reader_columns (GradusLogReader *self,
                                     gint64           series,
                                     double           step0,
