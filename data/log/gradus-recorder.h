@@ -67,7 +67,7 @@ typedef struct
 
 /**
  * gradus_recorder_new:
- * @capacity: scalars that the queue holds, or 0 for the default (262,144)
+ * @capacity: scalars that the queue holds, or 0 for the default (65,536: what is committed in a tenth of a second)
  * @funcs: (nullable): copied
  *
  * Errors: as gradus_workspace_open(); READ_ONLY if the workspace cannot be written.
