@@ -5,6 +5,7 @@
 
 #include <glib/gi18n-lib.h>
 
+#include "device/cpu/gradus-cpu.h"
 #include "device/ref/gradus-ref.h"
 
 static GradusDevice *
@@ -19,6 +20,7 @@ static const struct
   const char *name;
   GradusDevice *(*open) (guint threads, GError **error);
 } devices[] = {
+  { "cpu", gradus_cpu_device_new },
   { "ref", open_ref },
 };
 
