@@ -123,7 +123,7 @@ find_lives (GradusPlan *self)
     {
       const GradusNode *node = gradus_program_node (self->program, i);
       for (guint k = 0; k < node->n_inputs; k++)
-        if (node->inputs[k] != GRADUS_NO_VALUE && (node->op->shape_only & (1u << k)) == 0)
+        if (node->inputs[k] != GRADUS_NO_VALUE && !(k < 32 && (node->op->shape_only & (1u << k)) != 0))
           use_value (self, node->inputs[k], i);
       for (guint k = 0; k < node->n_outputs; k++)
         use_value (self, node->outputs[k], i);
