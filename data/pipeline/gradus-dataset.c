@@ -30,7 +30,7 @@ batch_dtype (GradusDataset *self, const GradusArraySpec *spec, gboolean input)
 
   if (input)
     return self->stages.to_float || is_float ? GRADUS_DTYPE_FLOAT32 : spec->dtype;
-  return is_float || spec->rank > 0 || self->stages.one_hot > 0 ? GRADUS_DTYPE_FLOAT32
+  return is_float || spec->rank > 0 || self->stages.one_hot != 0 ? GRADUS_DTYPE_FLOAT32
                                                                 : GRADUS_DTYPE_INT32;
 }
 
@@ -51,6 +51,8 @@ make_specs (GradusDataset *self)
       self->targets[i] = source->targets[i];
       self->targets[i].dtype = batch_dtype (self, &source->targets[i], FALSE);
     }
+  if (self->stages.one_hot < 0)
+    self->stages.one_hot = MAX (source->n_classes, 1);
   if (self->stages.one_hot > 0)
     {
       self->targets[0].rank = 1;
@@ -143,6 +145,7 @@ open_split (GradusDataset *self, GradusJsonObject *data, GradusJsonObject *split
   gint64             n = train->n_samples, count;
   double             share;
 
+  gradus_json_ignore (split, "fingerprint", NULL);
   gradus_json_unavailable (split, "stratify", "by", "folds", "fold", NULL);
   share = gradus_json_double (split, "split", 0, 1, 0.1);
   if (share <= 0 || share >= 1)
@@ -187,6 +190,11 @@ check_stages (GradusDataset *self, GradusJsonObject *data)
     gradus_json_refuse (data, "pipeline",
                         _ ("“one_hot” needs one target that is a class, a whole number a sample; "
                            "remove the stage."));
+  if (stages->one_hot > GRADUS_MAX_CLASSES)
+    gradus_json_refuse (data, "pipeline",
+                        _ ("“one_hot” would make %" G_GINT64_FORMAT
+                           " values of each label; at most %d are possible. Are the labels right?"),
+                        stages->one_hot, GRADUS_MAX_CLASSES);
   if (sample > MAX_BATCH_BYTES / stages->batch_size)
     gradus_json_refuse (data, "pipeline",
                         _ ("A batch of %u samples of %" G_GINT64_FORMAT

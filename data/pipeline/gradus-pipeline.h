@@ -22,6 +22,8 @@ G_BEGIN_DECLS
  * something that cannot be. An order that misleads is told by gradus_dataset_warnings(). shuffle and
  * drop_remainder are for training only. Caching keeps what the source gave, before any stage.
  *
+ * one_hot without "classes" takes as many as the training labels have.
+ *
  * prefetch "auto" makes as many batches ahead as 64 MiB hold, but from 2 to 8; 0 makes each when
  * asked for, on the asking thread.
  */

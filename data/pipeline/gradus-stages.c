@@ -101,8 +101,7 @@ read_one_hot (GradusStages *self, GradusJsonObject *stage)
 
   if (object == NULL)
     return;
-  gradus_json_require (object, "classes", NULL);
-  self->one_hot = gradus_json_int (object, "classes", 1, 1000000, 0);
+  self->one_hot = gradus_json_int (object, "classes", 1, GRADUS_MAX_CLASSES, -1);
   gradus_json_end (object, NULL);
 }
 

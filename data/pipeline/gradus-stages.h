@@ -8,13 +8,14 @@ G_BEGIN_DECLS
 
 #define GRADUS_MAX_RESCALES 8
 #define GRADUS_MAX_BATCH_SIZE (1 << 20)
-#define GRADUS_MAX_PREFETCH 64
+#define GRADUS_MAX_CLASSES 1000000
+#define GRADUS_MAX_PREFETCH 1024
 
 /**
  * GradusStages:
  * @prefetch: batches ahead, -1 for "auto"
  * @to_float: whether the inputs are cast or rescaled
- * @one_hot: classes, or 0
+ * @one_hot: classes; -1: as many as the data has; 0: no such stage
  * @warnings: sentences about an order that misleads
  * @kept: the stages that change what the model sees, in order
  *

@@ -64,11 +64,12 @@ label_at (GradusSource *self, const void *labels, guint i)
     }
 }
 
-/* The first sample from @first on whose label is not from 0 to @n_classes - 1; n_samples if there is
- * none. @label gets that label, @max the greatest before it. */
+/* The first sample whose label is not from @low to @high; n_samples if there is none. @label gets that
+ * label, @max the greatest before it. */
 static gboolean
 find_label (GradusSource *self,
-            gint64        n_classes,
+            gint64        low,
+            gint64        high,
             gint64       *found,
             gint64       *label,
             gint64       *max,
@@ -90,7 +91,7 @@ find_label (GradusSource *self,
       for (guint i = 0; i < n; i++, (*found)++)
         {
           *label = label_at (self, labels, i);
-          if (*label < 0 || *label >= n_classes)
+          if (*label < low || *label > high)
             return TRUE;
           *max = MAX (*max, *label);
         }
@@ -106,7 +107,7 @@ gradus_source_check_labels (GradusSource *self, gint64 n_classes, GError **error
 
   if (!is_class (self))
     return TRUE;
-  if (!find_label (self, n_classes, &found, &label, &max, error))
+  if (!find_label (self, 0, n_classes - 1, &found, &label, &max, error))
     return FALSE;
   if (found == self->n_samples)
     return TRUE;
@@ -151,11 +152,10 @@ count_classes (GradusSource *self, GError **error)
 
   if (!is_class (self))
     return TRUE;
-  if (!find_label (self, MAX_CLASSES, &found, &label, &max, error))
+  /* Wrong labels are not refused here: a loss may take the numbers for what they are. */
+  if (!find_label (self, G_MININT64, G_MAXINT64, &found, &label, &max, error))
     return FALSE;
-  /* Otherwise these are numbers of another kind, or wrong: that shows when a loss wants classes. */
-  if (found == self->n_samples)
-    self->n_classes = max + 1;
+  self->n_classes = MAX (max + 1, 1);
   return TRUE;
 }
 

@@ -43,8 +43,8 @@ typedef struct
  * Samples by index. An implementation embeds this as its first member and fills it when opening;
  * afterwards it never changes, so that any thread may read.
  *
- * @n_classes: 1 + the greatest label when the only target is a whole number (rank 0, integer dtype)
- *   and no label is negative; at least the number of @class_names; 0 if there are no classes
+ * @n_classes: 1 + the greatest label (but at least 1, and at least the number of @class_names) when
+ *   the only target is a whole number (rank 0, integer dtype); 0 otherwise
  * @class_names: NULL-terminated, or NULL
  * @resident: bytes that the source keeps in memory
  */

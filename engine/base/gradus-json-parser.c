@@ -436,9 +436,3 @@ gradus_json_load_file (const char *path, GError **error)
   close (fd);
   return text != NULL ? gradus_json_parse (text, length, path, error) : NULL;
 }
-
-char *
-gradus_json_to_string (JsonNode *node, gboolean pretty)
-{
-  return json_to_string (node, pretty);
-}

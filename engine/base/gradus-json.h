@@ -28,7 +28,9 @@ JsonNode *gradus_json_parse (const char *text, gssize length, const char *file, 
 /* Likewise from a regular file; GRADUS_ERROR_NOT_FOUND or _IO when it cannot be read. */
 JsonNode *gradus_json_load_file (const char *path, GError **error);
 
-/* The tree as text, numbers independent of the locale and exact; free with g_free. */
+/* The tree as text that gradus_json_parse() reads back as the same tree: numbers independent of the
+ * locale, in the fewest digits that are exact. A NaN or infinity, which JSON cannot have, is written as
+ * null. Use this and not json-glib's generator, whose 1e-08 is no JSON. Free with g_free. */
 char *gradus_json_to_string (JsonNode *node, gboolean pretty);
 
 /**

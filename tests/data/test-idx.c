@@ -370,6 +370,35 @@ test_named (void)
   g_assert_cmpstr (source->inputs[1].name, ==, "right");
 }
 
+/* Labels that no class can have are told from classes only when somebody wants classes. */
+static void
+test_odd_labels (void)
+{
+  static const guint32     odd[] = { 0xffffffff, 0x7fffffff };
+  static const char *const words[] = { "sample 2 (byte 16): the label is -1",
+                                       "sample 2 (byte 16): the label is 2147483647" };
+
+  for (guint k = 0; k < 2; k++)
+    {
+      g_autoptr (GByteArray)   labels = idx_header (0x0c, 1, 4);
+      g_autofree char         *path = NULL;
+      g_autoptr (GradusSource) source = NULL;
+      g_autoptr (GError)       error = NULL;
+
+      put_u32 (labels, 1);
+      put_u32 (labels, 0);
+      put_u32 (labels, odd[k]);
+      put_u32 (labels, 1);
+      path = write_bytes (folder, "odd", labels->data, labels->len);
+      source = open_source ("{\"type\":\"idx\",\"inputs\":\"images\",\"targets\":\"odd\"}", &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (source->n_classes, ==, k == 0 ? 2 : G_GINT64_CONSTANT (2147483648));
+      g_assert_false (gradus_source_check_labels (source, 10, &error));
+      g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED);
+      g_assert_nonnull (strstr (error->message, words[k]));
+    }
+}
+
 static void
 test_fashion (void)
 {
@@ -408,6 +437,7 @@ main (int argc, char **argv)
   g_test_add_func ("/idx/source", test_source);
   g_test_add_func ("/idx/source-refusals", test_source_refusals);
   g_test_add_func ("/idx/named", test_named);
+  g_test_add_func ("/idx/odd-labels", test_odd_labels);
   g_test_add_func ("/idx/fashion", test_fashion);
   status = g_test_run ();
   remove_folder (folder);

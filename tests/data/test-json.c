@@ -306,6 +306,35 @@ test_exact (void)
                        json_array_get_double_element (json_node_get_array (again), i));
 }
 
+static void
+test_written (void)
+{
+  static const struct
+  {
+    const char *text, *plain;
+  } cases[] = {
+    { "1e-08", "1e-08" },
+    { "[1e308, 3.0, 0.1, -0, 1e-7, 100]", "[1e+308,3.0,0.1,-0.0,1e-07,100]" },
+    { "\"\\u001f\\u007f\\/\\n\\t\\\\\\\"\"", "\"\\u001f\x7f/\\n\\t\\\\\\\"\"" },
+    { "{\"b\": [], \"a\": {}, \"c\": [null, true]}", "{\"b\":[],\"a\":{},\"c\":[null,true]}" },
+  };
+  g_autoptr (JsonNode) node = gradus_json_parse ("{\"b\":[1,{}],\"a\":{\"x\":null}}", -1, NULL, NULL);
+  g_autofree char     *pretty = gradus_json_to_string (node, TRUE);
+
+  g_assert_cmpstr (pretty, ==,
+                   "{\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": {\n    \"x\": null\n  }\n}");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError)   error = NULL;
+      g_autoptr (JsonNode) tree = gradus_json_parse (cases[i].text, -1, NULL, &error);
+      g_autofree char     *text = NULL;
+
+      g_assert_no_error (error);
+      text = gradus_json_to_string (tree, FALSE);
+      g_assert_cmpstr (text, ==, cases[i].plain);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -320,5 +349,6 @@ main (int argc, char **argv)
   g_test_add_func ("/json/nearest", test_nearest);
   g_test_add_func ("/json/locale", test_locale);
   g_test_add_func ("/json/exact", test_exact);
+  g_test_add_func ("/json/written", test_written);
   return g_test_run ();
 }
