@@ -1,44 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define G_SETTINGS_ENABLE_BACKEND
 #include "config.h"
 
-#include <gio/gsettingsbackend.h>
+#include <glib/gstdio.h>
 
 #include "gradus-settings.h"
 
-/* Where a schema stands relative to the program: build folder, then an uncommon prefix. */
-static const char *const schema_folders[] = {
-  "../../resources",
-  "../share/glib-2.0/schemas",
-};
+#define COMPILED_SCHEMA "/io/github/gradus/Gradus/gschemas.compiled"
 
-static char *
-program_folder (void)
-{
-  g_autofree char *program = g_file_read_link ("/proc/self/exe", NULL);
-
-  return program != NULL ? g_path_get_dirname (program) : NULL;
-}
-
+/* GIO reads compiled schemas from folders only, and maps the file: once open it may go. */
 static GSettingsSchema *
-find_schema (void)
+load_inner_schema (void)
 {
-  g_autofree char *folder = program_folder ();
-  GSettingsSchemaSource *common = g_settings_schema_source_get_default ();
+  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (GSettingsSchemaSource) source = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *folder = NULL;
+  g_autofree char *file = NULL;
   GSettingsSchema *schema = NULL;
 
-  if (common != NULL)
-    schema = g_settings_schema_source_lookup (common, GRADUS_APP_ID, TRUE);
-
-  for (guint i = 0; schema == NULL && folder != NULL && i < G_N_ELEMENTS (schema_folders); i++)
+  bytes = g_resources_lookup_data (COMPILED_SCHEMA, G_RESOURCE_LOOKUP_FLAGS_NONE, &error);
+  if (bytes != NULL)
+    folder = g_dir_make_tmp ("gradus-XXXXXX", &error);
+  if (folder != NULL)
     {
-      g_autofree char *path = g_build_filename (folder, schema_folders[i], NULL);
-      g_autoptr (GSettingsSchemaSource) source = NULL;
-
-      source = g_settings_schema_source_new_from_directory (path, common, FALSE, NULL);
-      if (source != NULL)
-        schema = g_settings_schema_source_lookup (source, GRADUS_APP_ID, FALSE);
+      file = g_build_filename (folder, "gschemas.compiled", NULL);
+      if (g_file_set_contents (file, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes),
+                               &error))
+        source = g_settings_schema_source_new_from_directory (folder, NULL, TRUE, &error);
+      g_unlink (file);
+      g_rmdir (folder);
     }
+  if (source != NULL)
+    schema = g_settings_schema_source_lookup (source, GRADUS_APP_ID, FALSE);
+
+  if (schema == NULL)
+    g_error ("The settings cannot be described: %s",
+             error != NULL ? error->message : "the schema is not in the program");
 
   return schema;
 }
@@ -50,11 +47,13 @@ gradus_settings_get (void)
 
   if (settings == NULL)
     {
-      g_autoptr (GSettingsSchema) schema = find_schema ();
+      GSettingsSchemaSource *desktop = g_settings_schema_source_get_default ();
+      g_autoptr (GSettingsSchema) schema = NULL;
 
+      if (desktop != NULL)
+        schema = g_settings_schema_source_lookup (desktop, GRADUS_APP_ID, TRUE);
       if (schema == NULL)
-        g_error ("The settings schema %s is missing: install Gradus, or start it with ./run",
-                 GRADUS_APP_ID);
+        schema = load_inner_schema ();
       settings = g_settings_new_full (schema, NULL, NULL);
     }
 
@@ -64,19 +63,13 @@ gradus_settings_get (void)
 char *
 gradus_settings_find_resource (const char *name)
 {
-  g_autofree char *folder = program_folder ();
-  const char *roots[] = { GRADUS_SOURCE_RESOURCES, GRADUS_DATADIR, "../share/gradus" };
+  const char *roots[] = { GRADUS_SOURCE_RESOURCES, GRADUS_DATADIR };
 
   for (guint i = 0; i < G_N_ELEMENTS (roots); i++)
     {
-      g_autofree char *path = NULL;
+      g_autofree char *path = g_build_filename (roots[i], name, NULL);
 
-      if (g_path_is_absolute (roots[i]))
-        path = g_build_filename (roots[i], name, NULL);
-      else if (folder != NULL)
-        path = g_build_filename (folder, roots[i], name, NULL);
-
-      if (path != NULL && g_file_test (path, G_FILE_TEST_EXISTS))
+      if (g_file_test (path, G_FILE_TEST_EXISTS))
         return g_steal_pointer (&path);
     }
 

@@ -8,9 +8,8 @@ G_BEGIN_DECLS
 /**
  * gradus_settings_get:
  *
- * The application's settings. The schema is looked for where the desktop keeps schemas, then
- * beside the program (a build folder, or a prefix that the desktop does not know). Without one
- * the defaults hold and changes last as long as the process.
+ * The application's settings. The schema is the one that the desktop has; where none is installed,
+ * the copy inside the program.
  *
  * Main thread only. Returns: (transfer none): one object for the whole process
  */
