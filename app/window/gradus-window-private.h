@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gradus-data-page.h"
+#include "gradus-model-page.h"
+#include "gradus-run-list.h"
+#include "gradus-run-status-button.h"
+#include "gradus-runs-page.h"
+#include "gradus-train-page.h"
+#include "gradus-window.h"
+
+G_BEGIN_DECLS
+
+struct _GradusWindow
+{
+  AdwApplicationWindow parent_instance;
+
+  GradusWorkbench *workbench;
+  GSignalGroup    *focus_signals;
+  gboolean         closing; /* what closing means has been settled */
+
+  /* Template widgets */
+  AdwToastOverlay       *toasts;
+  AdwFlap               *flap;
+  AdwViewStack          *pages;
+  GtkWidget             *new_run_label;
+  GradusRunStatusButton *run_status;
+  GradusRunList         *run_list;
+  GradusModelPage       *model_page;
+  GradusDataPage        *data_page;
+  GradusTrainPage       *train_page;
+  GradusRunsPage        *runs_page;
+  GtkDropTarget         *drop_target;
+};
+
+/* gradus-window-actions.c */
+void _gradus_window_class_install_actions (GtkWidgetClass *widget_class);
+void _gradus_window_update_actions (GradusWindow *self);
+
+/* gradus-window.c */
+void _gradus_window_toast (GradusWindow *self, const char *text);
+void _gradus_window_open_dialog (GradusWindow *self);
+
+G_END_DECLS
