@@ -133,12 +133,19 @@ gradus_session_class_init (GradusSessionClass *klass)
 GradusSession *
 gradus_session_new (const char *workspace, GError **error)
 {
+  g_autoptr (GradusWorkspace) opened = NULL;
+
+  opened = gradus_workspace_open (workspace, GRADUS_WORKSPACE_CREATE, error);
+  return opened != NULL ? gradus_session_new_in (opened, error) : NULL;
+}
+
+GradusSession *
+gradus_session_new_in (GradusWorkspace *workspace, GError **error)
+{
   static const GradusRecorderFuncs funcs = { .stalled = on_stalled };
   g_autoptr (GradusSession) self = g_object_new (GRADUS_TYPE_SESSION, NULL);
 
-  self->workspace = gradus_workspace_open (workspace, GRADUS_WORKSPACE_CREATE, error);
-  if (self->workspace == NULL)
-    return NULL;
+  self->workspace = gradus_workspace_ref (workspace);
   self->recorder = gradus_recorder_new (self->workspace, 0, &funcs, self, error);
   if (self->recorder == NULL)
     return NULL;

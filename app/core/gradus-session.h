@@ -84,6 +84,8 @@ typedef struct
 /* Opens (and makes) the workspace and starts the recorder. @workspace: folder, NULL for the
  * default. */
 GradusSession *gradus_session_new (const char *workspace, GError **error);
+/* The same in a workspace that is open already, which it refers to. */
+GradusSession *gradus_session_new_in (GradusWorkspace *workspace, GError **error);
 /* Copied; @data must outlive the session. Before the first run. */
 void gradus_session_set_listener (GradusSession               *self,
                                   const GradusSessionListener *listener,

@@ -509,8 +509,7 @@ make_bar (GradusRunsPage *self, GMenu *menu)
   GtkWidget *button = gtk_menu_button_new ();
 
   self->entry = gtk_search_entry_new ();
-  g_object_set (self->entry, "placeholder-text",
-                                         _("Find or filter, such as loss < 0.25"), NULL);
+  g_object_set (self->entry, "placeholder-text", _("Find or filter, such as loss < 0.25"), NULL);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   _("Find or filter runs"), -1);
   gtk_editable_set_width_chars (GTK_EDITABLE (self->entry), 34);

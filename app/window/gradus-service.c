@@ -139,13 +139,14 @@ gradus_service_get_session (GradusService *self, GError **error)
 {
   GradusSession *session;
 
+  GradusWorkspace *workspace = gradus_service_get_workspace (self, error);
+
+  if (workspace == NULL)
+    return NULL;
+
   g_mutex_lock (&self->lock);
   if (self->session == NULL)
-    {
-      self->session = gradus_session_new (self->path, error);
-      if (self->session != NULL)
-        gradus_session_set_watched (self->session, TRUE);
-    }
+    self->session = gradus_session_new_in (workspace, error);
   session = self->session;
   g_mutex_unlock (&self->lock);
 

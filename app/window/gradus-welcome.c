@@ -74,7 +74,7 @@ card_new (const GradusExample *example)
   path = g_strdup_printf ("/io/github/gradus/Gradus/pictures/%s.svg", example->name);
   picture = gtk_picture_new_for_resource (path);
   gtk_widget_set_size_request (picture, 230, 115);
-  gtk_picture_set_keep_aspect_ratio (GTK_PICTURE (picture), FALSE);
+  gtk_picture_set_content_fit (GTK_PICTURE (picture), GTK_CONTENT_FIT_COVER);
   gtk_widget_set_overflow (picture, GTK_OVERFLOW_HIDDEN);
   gtk_accessible_update_state (GTK_ACCESSIBLE (picture), GTK_ACCESSIBLE_STATE_HIDDEN, TRUE, -1);
   gtk_box_append (GTK_BOX (box), picture);

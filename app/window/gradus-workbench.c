@@ -802,7 +802,7 @@ resume_job (GradusService *service, gpointer data, GError **error)
   Order *order = data;
   GradusSession *session = gradus_service_get_session (service, error);
 
-  return session != NULL ? gradus_session_resume (session, order->uuid, error) : NULL;
+  return session != NULL ? gradus_session_resume (session, order->uuid, NULL, error) : NULL;
 }
 
 static void
