@@ -3,22 +3,31 @@
 
 #include "demo-curves.h"
 #include "gradus-chart.h"
+#include "gradus-histogram-view.h"
+#include "gradus-legend.h"
+#include "gradus-memory-bar.h"
+#include "gradus-meter.h"
 #include "gradus-palette.h"
+#include "gradus-progress-ring.h"
+#include "gradus-run-dot.h"
+#include "gradus-sparkline.h"
 
 #include <adwaita.h>
 
 /* A page of charts with made-up curves, to look at:
 
-     demo-charts [--smoothing W] [--live]
+     demo-charts [--smoothing W] [--live] [--mode N]
 
    in light or, with ADW_DEBUG_COLOR_SCHEME=prefer-dark, in dark. */
 
 static double   smoothing;
 static gboolean live;
+static int      mode;
 
 static const GOptionEntry options[] = {
   { "smoothing", 0, 0, G_OPTION_ARG_DOUBLE, &smoothing, "Weight of the moving average", "W" },
   { "live", 0, 0, G_OPTION_ARG_NONE, &live, "Let the first run grow", NULL },
+  { "mode", 0, 0, G_OPTION_ARG_INT, &mode, "Mode of the histograms, 0 to 3", "N" },
   { NULL },
 };
 
@@ -133,6 +142,124 @@ make_details (void)
   return make_card ((GtkWidget *[]){ norm, rate, memory }, 3, 146);
 }
 
+static GtkWidget *
+make_histograms (void)
+{
+  GtkWidget *view = gradus_histogram_view_new ("Weights");
+  GtkWidget *card = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  const char *const variables[] = { "dense / kernel", "dense / bias", NULL };
+  g_autoptr (GListStore) model = g_list_store_new (GRADUS_TYPE_HISTOGRAM_ITEM);
+
+  for (gint64 step = 0; step <= 19 * DEMO_STEPS_PER_EPOCH; step += DEMO_STEPS_PER_EPOCH)
+    {
+      g_autoptr (GradusHistogramItem) item = demo_histogram (step);
+
+      g_list_store_append (model, item);
+    }
+  gradus_histogram_view_set_start_widget (GRADUS_HISTOGRAM_VIEW (view), gtk_drop_down_new_from_strings (variables));
+  gradus_histogram_view_set_axis (GRADUS_HISTOGRAM_VIEW (view), axis);
+  gradus_histogram_view_set_mode (GRADUS_HISTOGRAM_VIEW (view), (GradusHistogramMode) mode);
+  gradus_histogram_view_set_model (GRADUS_HISTOGRAM_VIEW (view), G_LIST_MODEL (model));
+  gtk_widget_set_margin_top (view, 12);
+  gtk_widget_set_margin_bottom (view, 12);
+  gtk_widget_set_margin_start (view, 18);
+  gtk_widget_set_margin_end (view, 18);
+  gtk_widget_set_hexpand (view, TRUE);
+  gtk_widget_add_css_class (card, "card");
+  gtk_widget_set_vexpand (card, TRUE);
+  gtk_box_append (GTK_BOX (card), view);
+  return card;
+}
+
+static GtkWidget *
+make_run_row (int color, const char *name, gboolean active)
+{
+  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  GtkWidget *dot = gradus_run_dot_new ();
+  GtkWidget *line = gradus_sparkline_new ();
+  GtkWidget *label = gtk_label_new (name);
+  double     values[25];
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    values[i] = demo_curve (DEMO_VALIDATION_LOSS, (guint) color % 2, (gint64) (i + 1) * DEMO_STEPS_PER_EPOCH);
+  gradus_run_dot_set_color (GRADUS_RUN_DOT (dot), color);
+  gradus_run_dot_set_run_name (GRADUS_RUN_DOT (dot), name);
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (dot), active);
+  gradus_sparkline_set_values (GRADUS_SPARKLINE (line), values, G_N_ELEMENTS (values));
+  gradus_sparkline_set_color (GRADUS_SPARKLINE (line), active ? color : GRADUS_COLOR_DIM);
+  gtk_label_set_xalign (GTK_LABEL (label), 0.0f);
+  gtk_widget_set_hexpand (label, TRUE);
+  gtk_widget_set_valign (line, GTK_ALIGN_CENTER);
+  gtk_box_append (GTK_BOX (row), dot);
+  gtk_box_append (GTK_BOX (row), label);
+  gtk_box_append (GTK_BOX (row), line);
+  return row;
+}
+
+static GtkWidget *
+make_panel (void)
+{
+  static const struct
+  {
+    const char *label;
+    double      fraction;
+    double      seconds;
+  } parts[] = { { "Input wait", 0.02, 0.16e-3 }, { "Forward", 0.34, 2.77e-3 }, { "Backward", 0.55, 4.48e-3 },
+                { "Update", 0.08, 0.65e-3 },     { "Log", 0.01, 0.08e-3 } };
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  GtkWidget *ring = gradus_progress_ring_new ();
+  GtkWidget *memory = gradus_memory_bar_new ("Memory");
+  g_autoptr (GtkSizeGroup) labels = gtk_size_group_new (GTK_SIZE_GROUP_HORIZONTAL);
+
+  gradus_progress_ring_set_fraction (GRADUS_PROGRESS_RING (ring), 0.77);
+  gtk_widget_set_halign (ring, GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (box), ring);
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+    {
+      GtkWidget       *meter = gradus_meter_new (parts[i].label, labels);
+      g_autofree char *value = gradus_format_value (parts[i].seconds, GRADUS_UNIT_SECONDS);
+
+      gradus_meter_set (GRADUS_METER (meter), parts[i].fraction, value);
+      gtk_box_append (GTK_BOX (box), meter);
+    }
+  gradus_memory_bar_set (GRADUS_MEMORY_BAR (memory), 190e6, 212e6, 212e6, 2048e6);
+  gtk_widget_set_margin_top (memory, 18);
+  gtk_box_append (GTK_BOX (box), memory);
+  for (int color = 0; color < GRADUS_N_RUN_COLORS; color++)
+    {
+      g_autofree char *name = g_strdup_printf ("run %d", color + 1);
+
+      gtk_box_append (GTK_BOX (box), make_run_row (color, name, color != 4));
+    }
+  gtk_widget_set_size_request (box, 258, -1);
+  return box;
+}
+
+static GtkWidget *
+make_page (void)
+{
+  static const char *const names[] = { "cnn-7", "cnn-6" };
+  static const int         colors[] = { 0, 1 };
+  GtkWidget *columns = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 18);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+  GtkWidget *legend = gradus_legend_new ();
+
+  gradus_legend_set_runs (GRADUS_LEGEND (legend), names, colors, 2, 0);
+  gtk_widget_set_margin_start (legend, 18);
+  gtk_box_append (GTK_BOX (box), legend);
+  gtk_box_append (GTK_BOX (box), make_losses ());
+  gtk_box_append (GTK_BOX (box), make_details ());
+  gtk_box_append (GTK_BOX (box), make_histograms ());
+  gtk_widget_set_hexpand (box, TRUE);
+  gtk_box_append (GTK_BOX (columns), box);
+  gtk_box_append (GTK_BOX (columns), make_panel ());
+  gtk_widget_set_margin_top (columns, 18);
+  gtk_widget_set_margin_bottom (columns, 18);
+  gtk_widget_set_margin_start (columns, 18);
+  gtk_widget_set_margin_end (columns, 18);
+  return columns;
+}
+
 static gboolean
 grow_cb (gpointer data)
 {
@@ -150,7 +277,6 @@ static void
 activate_cb (GtkApplication *app)
 {
   GtkWidget *window = adw_application_window_new (app);
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
   g_autoptr (GradusMark) mark = gradus_mark_new (0, 9 * DEMO_STEPS_PER_EPOCH, "by hand",
                                                  "Learning rate set to 5.0e-4 by hand");
   g_autoptr (GradusMark) span = gradus_mark_new_span (0, 12 * DEMO_STEPS_PER_EPOCH, 19 * DEMO_STEPS_PER_EPOCH,
@@ -165,14 +291,8 @@ activate_cb (GtkApplication *app)
   g_list_store_append (marks, span);
   live_series = g_array_new (FALSE, FALSE, sizeof (LiveSeries));
 
-  gtk_widget_set_margin_top (box, 18);
-  gtk_widget_set_margin_bottom (box, 18);
-  gtk_widget_set_margin_start (box, 18);
-  gtk_widget_set_margin_end (box, 18);
-  gtk_box_append (GTK_BOX (box), make_losses ());
-  gtk_box_append (GTK_BOX (box), make_details ());
-  adw_application_window_set_content (ADW_APPLICATION_WINDOW (window), box);
-  gtk_window_set_default_size (GTK_WINDOW (window), 868, 760);
+  adw_application_window_set_content (ADW_APPLICATION_WINDOW (window), make_page ());
+  gtk_window_set_default_size (GTK_WINDOW (window), 1140, 840);
   gtk_window_present (GTK_WINDOW (window));
   if (live)
     g_timeout_add (50, grow_cb, NULL);

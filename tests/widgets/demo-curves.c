@@ -85,3 +85,42 @@ demo_series (DemoCurve curve, guint run, gint64 last)
   demo_extend (series, curve, run, last);
   return series;
 }
+
+#define N_BINS 96
+#define LOWEST (-0.42)
+#define HIGHEST 0.30
+#define N_WEIGHTS 401408.0
+
+/* The density of initial weights, of trained ones, and how far from one to the other. */
+static double
+weight_density (double x, double epoch)
+{
+  double part = 1.0 - exp (-epoch / 2.5);
+  double flat = 1.0 / (1.0 + exp ((fabs (x) - 0.037) / 0.0018)) / 0.074;
+  double width = 0.026 + 0.0006 * epoch;
+  double bell = exp (-0.5 * pow ((x + 0.003) / width, 2.0)) / (width * 2.5066);
+  double wide = exp (-0.5 * pow ((x + 0.003) / 0.06, 2.0)) / (0.06 * 2.5066);
+
+  return (1.0 - part) * flat + part * (0.82 * bell + 0.18 * wide);
+}
+
+GradusHistogramItem *
+demo_histogram (gint64 step)
+{
+  double               edges[N_BINS + 1], counts[N_BINS];
+  double               epoch = (double) step / DEMO_STEPS_PER_EPOCH;
+  GradusHistogramStats stats = { .min = -0.4120, .max = 0.2864, .mean = -0.0031, .stddev = 0.0379,
+                                 .count = (guint64) N_WEIGHTS };
+
+  for (guint i = 0; i <= N_BINS; i++)
+    edges[i] = LOWEST + (HIGHEST - LOWEST) * i / N_BINS;
+  for (guint i = 0; i < N_BINS; i++)
+    {
+      double middle = 0.5 * (edges[i] + edges[i + 1]);
+
+      counts[i] = weight_density (middle, epoch) * (edges[1] - edges[0]) * N_WEIGHTS
+                  * (1.0 + 0.02 * noise ((guint) i, step));
+      counts[i] = MAX (0.0, floor (counts[i]));
+    }
+  return gradus_histogram_item_new (step, epoch, step * MS_PER_STEP, edges, counts, N_BINS, &stats);
+}

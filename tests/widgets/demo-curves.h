@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "gradus-histogram-item.h"
 #include "gradus-point-series.h"
 
 G_BEGIN_DECLS
@@ -27,5 +28,8 @@ GradusPointSeries *demo_series (DemoCurve curve, guint run, gint64 last);
 
 /* Appends what lies between the series' last step and @last. */
 void demo_extend (GradusPointSeries *series, DemoCurve curve, guint run, gint64 last);
+
+/* Weights that begin evenly spread and become bell-shaped. */
+GradusHistogramItem *demo_histogram (gint64 step);
 
 G_END_DECLS
