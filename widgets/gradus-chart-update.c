@@ -13,7 +13,7 @@
 #define BOTTOM_MARGIN 22
 #define RIGHT_MARGIN 4
 #define PIXELS_PER_Y_TICK 22
-#define X_TICK_GAP 24
+#define X_TICK_GAP 36
 #define MAX_Y_TICKS 6
 
 /* Part of the range of y that is kept free above the highest value, so that a flat line does not

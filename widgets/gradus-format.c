@@ -186,7 +186,7 @@ format_seconds (double seconds)
   double           scale = 1.0;
   g_autofree char *number = NULL;
 
-  if (fabs (seconds) < 0.9995e-3)
+  if (fabs (seconds) < 0.995e-5)
     {
       unit = _("µs");
       scale = 1e6;

@@ -175,6 +175,32 @@ count_below (GradusHistogramItem *self, double x)
          + self->counts[bin] * (x - self->edges[bin]) / (self->edges[bin + 1] - self->edges[bin]);
 }
 
+static double
+get_middle (GradusHistogramItem *self, guint bin)
+{
+  return 0.5 * (self->edges[bin] + self->edges[bin + 1]);
+}
+
+static double
+get_density (GradusHistogramItem *self, guint bin)
+{
+  return self->counts[bin] / (self->edges[bin + 1] - self->edges[bin]);
+}
+
+/* On the line between the middles of the bin that holds @x and of its neighbour on the nearer side. */
+static double
+interpolate (GradusHistogramItem *self, guint bin, double x)
+{
+  guint  other;
+  double part;
+
+  if (x < get_middle (self, bin) ? bin == 0 : bin + 1 == self->n_bins)
+    return get_density (self, bin);
+  other = x < get_middle (self, bin) ? bin - 1 : bin + 1;
+  part = (x - get_middle (self, bin)) / (get_middle (self, other) - get_middle (self, bin));
+  return get_density (self, bin) * (1.0 - part) + get_density (self, other) * part;
+}
+
 void
 gradus_histogram_item_resample (GradusHistogramItem *self, double x0, double x1, guint n, double *density)
 {
@@ -190,8 +216,15 @@ gradus_histogram_item_resample (GradusHistogramItem *self, double x0, double x1,
   for (guint i = 0; i < n; i++)
     {
       double next = count_below (self, x0 + (x1 - x0) * (i + 1) / n);
+      double middle = x0 + (i + 0.5) * cell;
+      guint  bin = find_bin (self, middle);
 
-      density[i] = total > 0.0 ? (next - below) / total / cell : 0.0;
+      if (!(total > 0.0) || middle < self->edges[0] || middle > self->edges[self->n_bins])
+        density[i] = 0.0;
+      else if (self->edges[bin + 1] - self->edges[bin] > cell)
+        density[i] = interpolate (self, bin, middle) / total;
+      else
+        density[i] = (next - below) / total / cell;
       below = next;
     }
 }

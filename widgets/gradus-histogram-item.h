@@ -41,7 +41,9 @@ const double               *gradus_histogram_item_get_edges (GradusHistogramItem
 const double               *gradus_histogram_item_get_counts (GradusHistogramItem *self);
 const GradusHistogramStats *gradus_histogram_item_get_stats (GradusHistogramItem *self);
 
-/* Fills @density with the share of values per unit of x in each of @n equal cells of [@x0, @x1]. */
+/* Fills @density with the share of values per unit of x in each of @n equal cells of [@x0, @x1]: the
+   mean over the cell, or where bins are wider than cells what lies on the straight line between the
+   middles of bins. */
 void gradus_histogram_item_resample (GradusHistogramItem *self,
                                      double               x0,
                                      double               x1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "gradus-format.h"
+#include "gradus-format-private.h"
 #include "gradus-histogram-plot.h"
 #include "gradus-histogram-view.h"
 
@@ -84,11 +84,13 @@ take_number (GradusHistogramView *self, guint i, char *text)
   g_free (text);
 }
 
-/* Four decimals where that says something, so that the eye can compare them. */
+/* Four decimals wherever they say something, so that the eye can compare them. */
 static char *
 format_statistic (double value)
 {
-  return gradus_format_number (value, isfinite (value) && fabs (value) < 1.0 && fabs (value) >= 0.1 ? 4 : 3);
+  if (fabs (value) >= 0.001 && fabs (value) < 100.0)
+    return gradus_format_fixed (value, 4);
+  return gradus_format_number (value, 3);
 }
 
 static void
@@ -387,6 +389,8 @@ build_numbers (GradusHistogramView *self)
   gtk_grid_set_row_spacing (GTK_GRID (grid), 5);
   gtk_grid_set_column_spacing (GTK_GRID (grid), 12);
   gtk_widget_set_size_request (grid, NUMBERS_WIDTH, -1);
+  gtk_widget_set_hexpand (grid, FALSE);
+  gtk_widget_set_margin_top (grid, 4);
   gtk_widget_add_css_class (grid, "gradus-statistics");
   for (guint i = 0; i < N_NUMBERS; i++)
     {

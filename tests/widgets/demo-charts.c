@@ -232,6 +232,7 @@ make_panel (void)
       gtk_box_append (GTK_BOX (box), make_run_row (color, name, color != 4));
     }
   gtk_widget_set_size_request (box, 258, -1);
+  gtk_widget_set_hexpand (box, FALSE);
   return box;
 }
 
@@ -292,7 +293,7 @@ activate_cb (GtkApplication *app)
   live_series = g_array_new (FALSE, FALSE, sizeof (LiveSeries));
 
   adw_application_window_set_content (ADW_APPLICATION_WINDOW (window), make_page ());
-  gtk_window_set_default_size (GTK_WINDOW (window), 1140, 840);
+  gtk_window_set_default_size (GTK_WINDOW (window), 1380, 860);
   gtk_window_present (GTK_WINDOW (window));
   if (live)
     g_timeout_add (50, grow_cb, NULL);
