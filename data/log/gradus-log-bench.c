@@ -74,7 +74,7 @@ produce (GradusObserver *observer, double seconds, guint n_series, GradusLogBenc
       {
         step++;
         for (guint i = 0; i < n_series; i++)
-          observer->funcs->scalar (observer, series[i], step, (double) (float) (1.0 / (double) step));
+          observer->funcs->scalar (observer, series[i], step, (float) (1.0 / (double) step));
         result->records += n_series;
       }
   result->seconds = (double) (g_get_monotonic_time () - begun) / G_USEC_PER_SEC;

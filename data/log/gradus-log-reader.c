@@ -409,7 +409,8 @@ gradus_log_reader_events (GradusLogReader *self, gint64 run, gint64 after, GErro
         "SELECT " EVENT_COLUMNS " FROM event WHERE id > ?1 AND run = ?2 ORDER BY id", error);
   else
     stmt = gradus_log_reader_statement (
-        self, READER_EVENTS, "SELECT " EVENT_COLUMNS " FROM event WHERE id > ?1 ORDER BY id", error);
+        self, READER_EVENTS, "SELECT " EVENT_COLUMNS " FROM event WHERE id > ?1 ORDER BY id",
+        error);
   if (stmt == NULL)
     return NULL;
   sqlite3_bind_int64 (stmt, 1, after);

@@ -10,8 +10,8 @@ G_BEGIN_DECLS
  * GradusLogReader:
  *
  * A read-only connection to the log, used by one thread at a time. Errors of every function: BUSY,
- * CORRUPT, IO, NOT_FOUND where a run, series or step is asked for that is not there. A call sees one
- * state of the log; gradus_log_reader_begin() makes several calls see the same one.
+ * CORRUPT, IO, NOT_FOUND where a run is asked for that is not there. A call sees one state of the
+ * log; gradus_log_reader_begin() makes several calls see the same one.
  */
 typedef struct _GradusLogReader GradusLogReader;
 
@@ -116,7 +116,8 @@ GradusSeriesInfo *gradus_log_reader_find_series (GradusLogReader *self,
                                                  const char      *name,
                                                  GError         **error);
 
-/* One row of a scalar series; a NaN reads back as NaN, and -0 as 0. @time: ms since the run's start. */
+/* One row of a scalar series; a NaN reads back as NaN, and -0 as 0. @time: ms since the run's
+ * start. */
 typedef struct
 {
   gint64 step;

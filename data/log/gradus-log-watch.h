@@ -24,7 +24,8 @@ GradusLogWatch *gradus_log_watch_new (GradusWorkspace   *workspace,
                                       gpointer           user_data,
                                       GError           **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Runs the callback soon though nothing changed: for who wants to read something else. Any thread. */
+/* Runs the callback soon though nothing changed: for who wants to read something else. Any
+ * thread. */
 void gradus_log_watch_poke (GradusLogWatch *self);
 
 /* Waits for a callback that runs. */

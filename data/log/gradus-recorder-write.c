@@ -502,8 +502,9 @@ rewind_series (RecorderWriter *writer, gint64 id, gint64 step, GError **error)
 static gboolean
 rewind_other (RecorderWriter *writer, gint64 id, gint64 step, GError **error)
 {
-  return gradus_sqlite_run_ints (writer->db, "DELETE FROM histogram WHERE series = ?1 AND step > ?2",
-                                 id, step, error)
+  return gradus_sqlite_run_ints (writer->db,
+                                 "DELETE FROM histogram WHERE series = ?1 AND step > ?2", id, step,
+                                 error)
          && gradus_sqlite_run_ints (writer->db, "DELETE FROM blob WHERE series = ?1 AND step > ?2",
                                     id, step, error)
          && gradus_sqlite_run_ints (

@@ -67,7 +67,8 @@ typedef struct
 
 /**
  * gradus_recorder_new:
- * @capacity: scalars that the queue holds, or 0 for the default (65,536: what is committed in a tenth of a second)
+ * @capacity: scalars that the queue holds, or 0 for the default (65,536: so many are committed in a
+ *   tenth of a second, so that a full queue keeps the promise of 200 ms, too)
  * @funcs: (nullable): copied
  *
  * Errors: as gradus_workspace_open(); READ_ONLY if the workspace cannot be written.

@@ -239,7 +239,8 @@ check_command (const char *command, GError **error)
   g_autoptr (GError)     failure = NULL;
 
   if (json_parser_load_from_data (parser, command, -1, &failure)
-      && json_parser_get_root (parser) != NULL && JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+      && json_parser_get_root (parser) != NULL
+      && JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
     return TRUE;
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
                _ ("“%s” is no command: a command is a JSON object such as "

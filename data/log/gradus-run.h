@@ -6,7 +6,8 @@
 
 G_BEGIN_DECLS
 
-/* The log's word for a status, kind or severity, static; and back, FALSE for a word that is none. */
+/* The log's word for a status, kind or severity, static; and back, FALSE for a word that is
+ * none. */
 const char *gradus_run_status_name (GradusRunStatus status);
 gboolean    gradus_run_status_from_name (const char *name, GradusRunStatus *status);
 const char *gradus_event_kind_name (GradusEventKind kind);
@@ -104,8 +105,8 @@ gboolean gradus_run_delete (GradusWorkspace *workspace,
                             GError         **error);
 
 /* Posts a command (a JSON object) to whoever writes the run and returns its row's id, 0 with an
- * error: REFUSED (no JSON object), NOT_FOUND, or FAILED (nobody writes the run, so that nobody would
- * take it). It is answered by an event and by command.taken_step. */
+ * error: REFUSED (no JSON object), NOT_FOUND, or FAILED (nobody writes the run, so that nobody
+ * would take it). It is answered by an event and by command.taken_step. */
 gint64 gradus_log_post_command (GradusWorkspace *workspace,
                                 gint64           run,
                                 const char      *command,

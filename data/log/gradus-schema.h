@@ -18,8 +18,8 @@ int gradus_schema_version (void);
  * @steps: SQL that leads from version i to i + 1
  *
  * Runs the steps that the log lacks, each in one transaction with the new version number, so that a
- * log is always whole at some version. A failing step is named in the error, with its query. Several
- * processes may do so at once.
+ * log is always whole at some version. A failing step is named in the error, with its query.
+ * Several processes may do so at once.
  */
 gboolean gradus_schema_migrate (sqlite3           *db,
                                 const char *const *steps,

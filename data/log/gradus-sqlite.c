@@ -17,17 +17,26 @@ busy_cb (void *data, int n_calls)
 }
 
 static gboolean
-is_no_space (int rc, int system_errno)
+means_no_space (int err)
+{
+  return err == ENOSPC || err == EDQUOT || err == EFBIG;
+}
+
+/* SQLite has a code of its own for ENOSPC alone, and keeps the number of a failure within COMMIT
+ * nowhere but in errno. */
+static gboolean
+is_no_space (sqlite3 *db, int rc, int last_errno)
 {
   if ((rc & 0xff) == SQLITE_FULL)
     return TRUE;
-  return (rc & 0xff) == SQLITE_IOERR
-         && (system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG);
+  return db != NULL && (rc & 0xff) == SQLITE_IOERR
+         && (means_no_space (sqlite3_system_errno (db)) || means_no_space (last_errno));
 }
 
 gboolean
 gradus_sqlite_fail (sqlite3 *db, int rc, GError **error)
 {
+  int         last_errno = errno;
   int         extended = db != NULL ? sqlite3_extended_errcode (db) : rc;
   const char *path = db != NULL ? sqlite3_db_filename (db, "main") : NULL;
   const char *detail = db != NULL ? sqlite3_errmsg (db) : sqlite3_errstr (rc);
@@ -35,7 +44,7 @@ gradus_sqlite_fail (sqlite3 *db, int rc, GError **error)
   if (path == NULL || *path == '\0')
     path = "runs.sqlite";
 
-  if (is_no_space (extended, db != NULL ? sqlite3_system_errno (db) : 0))
+  if (is_no_space (db, extended, last_errno))
     g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_SPACE,
                  _ ("There is no room left on the disk for the run log “%s”. Make room on it."),
                  path);
@@ -51,10 +60,11 @@ gradus_sqlite_fail (sqlite3 *db, int rc, GError **error)
         break;
       case SQLITE_READONLY:
       case SQLITE_PERM:
-        g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_READ_ONLY,
-                     _ ("The run log “%s” may not be written. Change the permissions of its folder, "
-                        "or choose another workspace."),
-                     path);
+        g_set_error (
+            error, GRADUS_ERROR, GRADUS_ERROR_READ_ONLY,
+            _ ("The run log “%s” may not be written. Change the permissions of its folder, "
+               "or choose another workspace."),
+            path);
         break;
       case SQLITE_NOTADB:
         g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_CORRUPT,
@@ -82,12 +92,12 @@ gradus_sqlite_fail (sqlite3 *db, int rc, GError **error)
 sqlite3 *
 gradus_sqlite_open (const char *path, GradusSqliteMode mode, GError **error)
 {
-  static const int  flags[] = { SQLITE_OPEN_READWRITE, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                                SQLITE_OPEN_READONLY, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI };
-  sqlite3          *db = NULL;
-  g_autofree char  *escaped = g_uri_escape_string (path, "/", FALSE);
-  g_autofree char  *uri = g_strconcat ("file:", escaped, "?immutable=1", NULL);
-  int               rc;
+  static const int flags[] = { SQLITE_OPEN_READWRITE, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                               SQLITE_OPEN_READONLY, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI };
+  sqlite3         *db = NULL;
+  g_autofree char *escaped = g_uri_escape_string (path, "/", FALSE);
+  g_autofree char *uri = g_strconcat ("file:", escaped, "?immutable=1", NULL);
+  int              rc;
 
   rc = sqlite3_open_v2 (mode == GRADUS_SQLITE_FROZEN ? uri : path, &db,
                         flags[mode] | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
@@ -149,7 +159,7 @@ gboolean
 gradus_sqlite_get (sqlite3 *db, const char *sql, gint64 argument, gint64 *value, GError **error)
 {
   g_autoptr (sqlite3_stmt) stmt = gradus_sqlite_prepare (db, sql, error);
-  g_autoptr (GError)       failure = NULL;
+  g_autoptr (GError) failure = NULL;
 
   if (stmt == NULL)
     return FALSE;
@@ -165,8 +175,7 @@ gradus_sqlite_get (sqlite3 *db, const char *sql, gint64 argument, gint64 *value,
 }
 
 gboolean
-gradus_sqlite_run_ints (
-    sqlite3 *db, const char *sql, gint64 first, gint64 second, GError **error)
+gradus_sqlite_run_ints (sqlite3 *db, const char *sql, gint64 first, gint64 second, GError **error)
 {
   g_autoptr (sqlite3_stmt) stmt = gradus_sqlite_prepare (db, sql, error);
 
@@ -189,5 +198,5 @@ gradus_sqlite_column_double (sqlite3_stmt *stmt, int column)
 char *
 gradus_sqlite_column_string (sqlite3_stmt *stmt, int column)
 {
-  return g_strdup ((const char *) sqlite3_column_text (stmt, column));
+  return g_strdup ((const char *)sqlite3_column_text (stmt, column));
 }

@@ -55,8 +55,8 @@ fail_errno (GError **error, const char *path, int err)
   else if (err == EACCES || err == EROFS || err == EPERM)
     code = GRADUS_ERROR_READ_ONLY;
   g_set_error (error, GRADUS_ERROR, code,
-               _ ("The workspace folder “%s” could not be made: %s. Choose another workspace."), path,
-               g_strerror (err));
+               _ ("The workspace folder “%s” could not be made: %s. Choose another workspace."),
+               path, g_strerror (err));
   return FALSE;
 }
 
@@ -149,10 +149,11 @@ open_writer (GradusWorkspace *self, GError **error)
     }
   if (version > gradus_schema_version ())
     {
-      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NEWER,
-                   _ ("The run log “%s” was written by a newer version of Gradus, so it can only be "
-                      "read. Update Gradus to write in it."),
-                   self->log_path);
+      g_set_error (
+          error, GRADUS_ERROR, GRADUS_ERROR_NEWER,
+          _ ("The run log “%s” was written by a newer version of Gradus, so it can only be "
+             "read. Update Gradus to write in it."),
+          self->log_path);
       sqlite3_close_v2 (db);
       return NULL;
     }
@@ -169,6 +170,8 @@ open_writer (GradusWorkspace *self, GError **error)
 static gboolean
 may_write (GradusWorkspace *self, GError **error)
 {
+  if (g_access (self->path, F_OK) != 0)
+    return TRUE;
   if (g_access (self->path, W_OK | X_OK) == 0
       && (g_access (self->log_path, F_OK) != 0 || g_access (self->log_path, W_OK) == 0))
     return TRUE;
@@ -184,7 +187,7 @@ static gboolean
 open_log (GradusWorkspace *self, GradusWorkspaceFlags flags, GError **error)
 {
   g_autoptr (GError) failure = NULL;
-  sqlite3           *reader;
+  sqlite3 *reader;
 
   if (flags & GRADUS_WORKSPACE_READ_ONLY)
     self->read_only_reason = g_strdup (_ ("The workspace was opened for reading only."));
@@ -215,7 +218,7 @@ GradusWorkspace *
 gradus_workspace_open (const char *path, GradusWorkspaceFlags flags, GError **error)
 {
   g_autoptr (GradusWorkspace) self = g_new0 (GradusWorkspace, 1);
-  g_autofree char            *chosen = NULL;
+  g_autofree char *chosen = NULL;
 
   self->ref_count = 1;
   pthread_mutex_init (&self->writer_lock, NULL);
@@ -411,7 +414,7 @@ sqlite3 *
 gradus_workspace_open_reader (GradusWorkspace *self, GError **error)
 {
   g_autoptr (GError) failure = NULL;
-  sqlite3           *db;
+  sqlite3 *db;
 
   db = gradus_sqlite_open (self->log_path, GRADUS_SQLITE_READ, &failure);
   if (db != NULL && probe (db, &failure))

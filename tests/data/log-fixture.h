@@ -20,7 +20,7 @@ typedef struct
 static inline void
 log_remove_tree (const char *path)
 {
-  GDir       *folder = g_file_test (path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open (path, 0, NULL);
+  GDir *folder = g_file_test (path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open (path, 0, NULL);
   const char *name;
 
   while (folder != NULL && (name = g_dir_read_name (folder)) != NULL)
@@ -37,7 +37,7 @@ static inline char *
 log_temporary_folder (void)
 {
   g_autoptr (GError) error = NULL;
-  char              *path = g_dir_make_tmp ("gradus-log-XXXXXX", &error);
+  char *path = g_dir_make_tmp ("gradus-log-XXXXXX", &error);
 
   g_assert_no_error (error);
   return path;
@@ -71,8 +71,8 @@ static inline gint64
 log_make_run (GradusWorkspace *workspace, const char *name)
 {
   const GradusRunSpec spec = { .name = name, .status = GRADUS_RUN_QUEUED };
-  g_autoptr (GError)  error = NULL;
-  gint64              run = gradus_run_create (workspace, &spec, NULL, NULL, &error);
+  g_autoptr (GError) error = NULL;
+  gint64 run = gradus_run_create (workspace, &spec, NULL, NULL, &error);
 
   g_assert_no_error (error);
   g_assert_cmpint (run, >, 0);
@@ -83,7 +83,7 @@ static inline GradusRecorder *
 log_make_recorder (GradusWorkspace *workspace)
 {
   g_autoptr (GError) error = NULL;
-  GradusRecorder    *recorder = gradus_recorder_new (workspace, 0, NULL, NULL, &error);
+  GradusRecorder *recorder = gradus_recorder_new (workspace, 0, NULL, NULL, &error);
 
   g_assert_no_error (error);
   return recorder;
@@ -93,7 +93,7 @@ static inline GradusObserver *
 log_attach (GradusRecorder *recorder, gint64 run)
 {
   g_autoptr (GError) error = NULL;
-  GradusObserver    *observer = gradus_recorder_attach (recorder, run, NULL, NULL, NULL, &error);
+  GradusObserver *observer = gradus_recorder_attach (recorder, run, NULL, NULL, NULL, &error);
 
   g_assert_no_error (error);
   return observer;
@@ -118,7 +118,7 @@ static inline GradusLogReader *
 log_make_reader (GradusWorkspace *workspace)
 {
   g_autoptr (GError) error = NULL;
-  GradusLogReader   *reader = gradus_log_reader_new (workspace, &error);
+  GradusLogReader *reader = gradus_log_reader_new (workspace, &error);
 
   g_assert_no_error (error);
   return reader;
@@ -128,10 +128,10 @@ log_make_reader (GradusWorkspace *workspace)
 static inline GArray *
 log_read_scalars (GradusWorkspace *workspace, gint64 run, const char *name)
 {
-  g_autoptr (GradusLogReader)  reader = log_make_reader (workspace);
+  g_autoptr (GradusLogReader) reader = log_make_reader (workspace);
   g_autoptr (GradusSeriesInfo) info = NULL;
-  g_autoptr (GError)           error = NULL;
-  GArray                      *rows = g_array_new (FALSE, FALSE, sizeof (GradusScalar));
+  g_autoptr (GError) error = NULL;
+  GArray *rows = g_array_new (FALSE, FALSE, sizeof (GradusScalar));
 
   info = gradus_log_reader_find_series (reader, run, name, &error);
   g_assert_no_error (error);

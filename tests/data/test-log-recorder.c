@@ -8,8 +8,12 @@ same_double (double a, double b)
 }
 
 static void
-check_rows (LogFixture *f, gint64 run, const char *name, const gint64 *steps, const double *values,
-            guint n)
+check_rows (LogFixture   *f,
+            gint64        run,
+            const char   *name,
+            const gint64 *steps,
+            const double *values,
+            guint         n)
 {
   g_autoptr (GArray) rows = log_read_scalars (f->workspace, run, name);
 
@@ -26,13 +30,13 @@ check_rows (LogFixture *f, gint64 run, const char *name, const gint64 *steps, co
 static void
 test_non_finite (LogFixture *f, gconstpointer data)
 {
-  const double     values[] = { 1.5, NAN, INFINITY, -INFINITY, 0, 5e-324, 1.7976931348623157e308 };
-  const gint64     steps[] = { 1, 2, 3, 4, 5, 6, 7 };
-  gint64           run = log_make_run (f->workspace, "run");
-  GradusRecorder  *recorder = log_make_recorder (f->workspace);
-  GradusObserver  *observer = log_attach (recorder, run);
-  guint            series = log_scalar_series (observer, "train/loss");
-  g_autoptr (GradusLogReader)  reader = log_make_reader (f->workspace);
+  const double    values[] = { 1.5, NAN, INFINITY, -INFINITY, 0, 5e-324, 1.7976931348623157e308 };
+  const gint64    steps[] = { 1, 2, 3, 4, 5, 6, 7 };
+  gint64          run = log_make_run (f->workspace, "run");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  GradusObserver *observer = log_attach (recorder, run);
+  guint           series = log_scalar_series (observer, "train/loss");
+  g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
   g_autoptr (GradusSeriesInfo) info = NULL;
 
   for (int i = 0; i < 7; i++)
@@ -59,13 +63,13 @@ test_non_finite (LogFixture *f, gconstpointer data)
 static void
 test_order (LogFixture *f, gconstpointer data)
 {
-  gint64           run = log_make_run (f->workspace, "run");
-  GradusRecorder  *recorder = log_make_recorder (f->workspace);
-  GradusObserver  *observer = log_attach (recorder, run);
-  guint            a = log_scalar_series (observer, "a");
-  guint            b = log_scalar_series (observer, "b");
-  const gint64     steps[] = { 1, 2, 3 };
-  g_autoptr (GradusLogReader)  reader = log_make_reader (f->workspace);
+  gint64          run = log_make_run (f->workspace, "run");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  GradusObserver *observer = log_attach (recorder, run);
+  guint           a = log_scalar_series (observer, "a");
+  guint           b = log_scalar_series (observer, "b");
+  const gint64    steps[] = { 1, 2, 3 };
+  g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
   g_autoptr (GradusSeriesInfo) info = NULL;
 
   g_assert_cmpuint (log_scalar_series (observer, "a"), ==, a);
@@ -180,10 +184,10 @@ random_value (GRand *rand)
 static void
 check_pyramid (LogFixture *f, gint64 run, GRand *rand)
 {
-  g_autoptr (GArray)           rows = log_read_scalars (f->workspace, run, "x");
-  g_autoptr (GradusLogReader)  reader = log_make_reader (f->workspace);
+  g_autoptr (GArray) rows = log_read_scalars (f->workspace, run, "x");
+  g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
   g_autoptr (GradusSeriesInfo) info = gradus_log_reader_find_series (reader, run, "x", NULL);
-  GradusLogColumn              total;
+  GradusLogColumn total;
 
   g_assert_cmpint (info->count, ==, rows->len);
   brute_force (rows, -1e15, 1e15, 1, &total);
@@ -203,7 +207,7 @@ check_pyramid (LogFixture *f, gint64 run, GRand *rand)
       double                      step1 = g_rand_double_range (rand, step0, last + 10);
       g_autofree GradusLogColumn *expected = g_new (GradusLogColumn, n);
       g_autofree GradusLogColumn *found = g_new (GradusLogColumn, n);
-      g_autoptr (GError)          error = NULL;
+      g_autoptr (GError) error = NULL;
 
       if (i == 0)
         step0 = 0, step1 = last;
@@ -286,17 +290,16 @@ add_histogram (GradusObserver *observer, guint series, gint64 step)
 static void
 test_histograms (LogFixture *f, gconstpointer data)
 {
-  gint64           run = log_make_run (f->workspace, "run");
-  GradusRecorder  *recorder = log_make_recorder (f->workspace);
-  GradusObserver  *observer = log_attach (recorder, run);
-  guint            series = observer->funcs->series (observer, "weight/dense/kernel",
-                                                     GRADUS_SERIES_HISTOGRAM);
-  g_autoptr (GradusLogReader)    reader = log_make_reader (f->workspace);
-  g_autoptr (GradusSeriesInfo)   info = NULL;
+  gint64          run = log_make_run (f->workspace, "run");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  GradusObserver *observer = log_attach (recorder, run);
+  guint series = observer->funcs->series (observer, "weight/dense/kernel", GRADUS_SERIES_HISTOGRAM);
+  g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
+  g_autoptr (GradusSeriesInfo) info = NULL;
   g_autoptr (GradusLogHistogram) nearest = NULL;
   g_autoptr (GradusLogHistogram) first = NULL;
-  g_autoptr (GPtrArray)          some = NULL;
-  g_autoptr (GArray)             steps = g_array_new (FALSE, FALSE, sizeof (gint64));
+  g_autoptr (GPtrArray) some = NULL;
+  g_autoptr (GArray) steps = g_array_new (FALSE, FALSE, sizeof (gint64));
 
   for (gint64 step = 64; step <= 640; step += 64)
     add_histogram (observer, series, step);
@@ -321,8 +324,8 @@ test_histograms (LogFixture *f, gconstpointer data)
 
   some = gradus_log_reader_histograms (reader, info->id, 64, 640, 4, NULL);
   g_assert_cmpuint (some->len, ==, 4);
-  g_assert_cmpint (((GradusLogHistogram *) g_ptr_array_index (some, 0))->step, ==, 64);
-  g_assert_cmpint (((GradusLogHistogram *) g_ptr_array_index (some, 3))->step, ==, 640);
+  g_assert_cmpint (((GradusLogHistogram *)g_ptr_array_index (some, 0))->step, ==, 64);
+  g_assert_cmpint (((GradusLogHistogram *)g_ptr_array_index (some, 3))->step, ==, 640);
   gradus_recorder_detach (recorder, observer);
   gradus_recorder_free (recorder);
 }
@@ -330,23 +333,28 @@ test_histograms (LogFixture *f, gconstpointer data)
 static void
 test_events (LogFixture *f, gconstpointer data)
 {
-  gint64           run = log_make_run (f->workspace, "run");
-  GradusRecorder  *recorder = log_make_recorder (f->workspace);
-  GradusObserver  *observer = log_attach (recorder, run);
+  gint64          run = log_make_run (f->workspace, "run");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  GradusObserver *observer = log_attach (recorder, run);
   g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
-  g_autoptr (GPtrArray)       events = NULL;
-  g_autoptr (GPtrArray)       later = NULL;
-  g_autoptr (GPtrArray)       checkpoints = NULL;
-  g_autoptr (GradusRunInfo)   info = NULL;
-  const GradusCheckpointInfo  one = { 10, "checkpoints/u/step-10.safetensors", 99, "ab", "{}", TRUE };
-  const GradusCheckpointInfo  two = { 20, "checkpoints/u/step-20.safetensors", 98, "cd", NULL, TRUE };
-  GradusLogEvent             *event;
-  const GradusLogCheckpoint  *checkpoint;
+  g_autoptr (GPtrArray) events = NULL;
+  g_autoptr (GPtrArray) later = NULL;
+  g_autoptr (GPtrArray) checkpoints = NULL;
+  g_autoptr (GradusRunInfo) info = NULL;
+  const GradusCheckpointInfo one = {
+    10, "checkpoints/u/step-10.safetensors", 99, "ab", "{}", TRUE
+  };
+  const GradusCheckpointInfo two = {
+    20, "checkpoints/u/step-20.safetensors", 98, "cd", NULL, TRUE
+  };
+  GradusLogEvent            *event;
+  const GradusLogCheckpoint *checkpoint;
 
   observer->funcs->status (observer, 0, GRADUS_RUN_RUNNING, "Training began.");
   observer->funcs->event (observer, 7, GRADUS_EVENT_FINDING, GRADUS_SEVERITY_WARNING, "train/loss",
                           "The loss jumps.", "{\"rule\":\"spike\"}");
-  observer->funcs->event (observer, 8, GRADUS_EVENT_FINDING, GRADUS_SEVERITY_ERROR, NULL, NULL, NULL);
+  observer->funcs->event (observer, 8, GRADUS_EVENT_FINDING, GRADUS_SEVERITY_ERROR, NULL, NULL,
+                          NULL);
   observer->funcs->checkpoint (observer, &one);
   observer->funcs->checkpoint (observer, &two);
   observer->funcs->checkpoint_removed (observer, 10);
@@ -359,7 +367,7 @@ test_events (LogFixture *f, gconstpointer data)
   g_assert_cmpstr (event->subject, ==, "train/loss");
   g_assert_cmpstr (event->message, ==, "The loss jumps.");
   g_assert_cmpstr (event->data, ==, "{\"rule\":\"spike\"}");
-  g_assert_cmpstr (((GradusLogEvent *) g_ptr_array_index (events, 2))->message, ==, "");
+  g_assert_cmpstr (((GradusLogEvent *)g_ptr_array_index (events, 2))->message, ==, "");
   later = gradus_log_reader_events (reader, 0, event->id, NULL);
   g_assert_cmpuint (later->len, ==, 3);
 
@@ -385,18 +393,18 @@ test_events (LogFixture *f, gconstpointer data)
 static void
 test_rewind (LogFixture *f, gconstpointer data)
 {
-  gint64           run = log_make_run (f->workspace, "run");
-  GradusRecorder  *recorder = log_make_recorder (f->workspace);
-  GradusObserver  *observer = log_attach (recorder, run);
-  guint            scalar = log_scalar_series (observer, "train/loss");
-  guint            histogram = observer->funcs->series (observer, "w", GRADUS_SERIES_HISTOGRAM);
-  g_autoptr (GradusLogReader)  reader = log_make_reader (f->workspace);
-  g_autoptr (GError)           error = NULL;
+  gint64          run = log_make_run (f->workspace, "run");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  GradusObserver *observer = log_attach (recorder, run);
+  guint           scalar = log_scalar_series (observer, "train/loss");
+  guint           histogram = observer->funcs->series (observer, "w", GRADUS_SERIES_HISTOGRAM);
+  g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
+  g_autoptr (GError) error = NULL;
   g_autoptr (GradusSeriesInfo) info = NULL;
-  g_autoptr (GPtrArray)        events = NULL;
-  g_autofree char             *file = g_build_filename (f->path, "checkpoints", "late", NULL);
-  const GradusCheckpointInfo   late = { 90, "checkpoints/late", 1, "ab", "{}", FALSE };
-  const GradusLogEvent        *event;
+  g_autoptr (GPtrArray) events = NULL;
+  g_autofree char           *file = g_build_filename (f->path, "checkpoints", "late", NULL);
+  const GradusCheckpointInfo late = { 90, "checkpoints/late", 1, "ab", "{}", FALSE };
+  const GradusLogEvent      *event;
 
   for (gint64 step = 1; step <= 100; step++)
     {
@@ -458,7 +466,7 @@ produce (gpointer data)
 static void
 test_full_queue (LogFixture *f, gconstpointer data)
 {
-  g_autoptr (GError)  error = NULL;
+  g_autoptr (GError) error = NULL;
   GradusRecorder     *recorder = gradus_recorder_new (f->workspace, 64, NULL, NULL, &error);
   gint64              runs[2];
   GradusObserver     *observers[2];
@@ -486,7 +494,8 @@ test_full_queue (LogFixture *f, gconstpointer data)
   g_assert_cmpuint (stats.committed, ==, 120000);
   for (int i = 0; i < 4; i++)
     {
-      g_autoptr (GArray) rows = log_read_scalars (f->workspace, runs[i / 2], i % 2 == 0 ? "a" : "b");
+      g_autoptr (GArray) rows =
+          log_read_scalars (f->workspace, runs[i / 2], i % 2 == 0 ? "a" : "b");
 
       g_assert_cmpuint (rows->len, ==, 30000);
     }
@@ -530,17 +539,17 @@ await (const gint *value, gint wanted)
 static void
 test_commands (LogFixture *f, gconstpointer data)
 {
-  Commands                    commands = { .seen = g_string_new (NULL) };
-  gint64                      run = log_make_run (f->workspace, "run");
-  GradusRecorder             *recorder = log_make_recorder (f->workspace);
-  g_autoptr (GError)          error = NULL;
+  Commands        commands = { .seen = g_string_new (NULL) };
+  gint64          run = log_make_run (f->workspace, "run");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  g_autoptr (GError) error = NULL;
   g_autoptr (GradusWorkspace) other = NULL;
   g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
-  g_autoptr (GPtrArray)       waiting = NULL;
-  g_autoptr (GPtrArray)       events = NULL;
-  const GradusLogEvent       *event;
-  GradusObserver             *observer;
-  gint64                      asked_at, id;
+  g_autoptr (GPtrArray) waiting = NULL;
+  g_autoptr (GPtrArray) events = NULL;
+  const GradusLogEvent *event;
+  GradusObserver       *observer;
+  gint64                asked_at, id;
 
   g_assert_cmpint (gradus_log_post_command (f->workspace, run, "{}", &error), ==, 0);
   g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_FAILED);
@@ -595,15 +604,16 @@ test_commands (LogFixture *f, gconstpointer data)
 static void
 test_untaken (LogFixture *f, gconstpointer data)
 {
-  gint64                      run = log_make_run (f->workspace, "run");
-  GradusRecorder             *recorder = log_make_recorder (f->workspace);
-  GradusObserver             *observer = log_attach (recorder, run);
+  gint64          run = log_make_run (f->workspace, "run");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  GradusObserver *observer = log_attach (recorder, run);
   g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
-  g_autoptr (GPtrArray)       waiting = NULL;
-  g_autoptr (GPtrArray)       after = NULL;
-  g_autoptr (GPtrArray)       events = NULL;
+  g_autoptr (GPtrArray) waiting = NULL;
+  g_autoptr (GPtrArray) after = NULL;
+  g_autoptr (GPtrArray) events = NULL;
 
-  g_assert_cmpint (gradus_log_post_command (f->workspace, run, "{\"command\":\"stop\"}", NULL), >, 0);
+  g_assert_cmpint (gradus_log_post_command (f->workspace, run, "{\"command\":\"stop\"}", NULL), >,
+                   0);
   waiting = gradus_log_reader_commands (reader, run, NULL);
   g_assert_cmpuint (waiting->len, ==, 1);
   gradus_recorder_detach (recorder, observer);
@@ -611,7 +621,7 @@ test_untaken (LogFixture *f, gconstpointer data)
   g_assert_cmpuint (after->len, ==, 0);
   events = gradus_log_reader_events (reader, run, 0, NULL);
   g_assert_cmpuint (events->len, ==, 1);
-  g_assert_cmpstr (((GradusLogEvent *) g_ptr_array_index (events, 0))->subject, ==, "stop");
+  g_assert_cmpstr (((GradusLogEvent *)g_ptr_array_index (events, 0))->subject, ==, "stop");
   gradus_recorder_free (recorder);
 }
 
@@ -619,9 +629,9 @@ test_untaken (LogFixture *f, gconstpointer data)
 static void
 test_attach_twice (LogFixture *f, gconstpointer data)
 {
-  gint64             run = log_make_run (f->workspace, "run");
-  GradusRecorder    *recorder = log_make_recorder (f->workspace);
-  GradusObserver    *observer = log_attach (recorder, run);
+  gint64          run = log_make_run (f->workspace, "run");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  GradusObserver *observer = log_attach (recorder, run);
   g_autoptr (GError) error = NULL;
 
   g_assert_null (gradus_recorder_attach (recorder, run, NULL, NULL, NULL, &error));
@@ -642,16 +652,16 @@ test_attach_twice (LogFixture *f, gconstpointer data)
 static void
 test_delete (LogFixture *f, gconstpointer data)
 {
-  gint64             old = log_make_run (f->workspace, "old");
-  gint64             live = log_make_run (f->workspace, "live");
-  GradusRecorder    *recorder = log_make_recorder (f->workspace);
-  GradusObserver    *observer = log_attach (recorder, old);
-  guint              series = log_scalar_series (observer, "a");
+  gint64          old = log_make_run (f->workspace, "old");
+  gint64          live = log_make_run (f->workspace, "live");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  GradusObserver *observer = log_attach (recorder, old);
+  guint           series = log_scalar_series (observer, "a");
   g_autoptr (GError) error = NULL;
   g_autoptr (GArray) rows = NULL;
-  Producer           producer;
-  GThread           *thread;
-  const char        *log = gradus_workspace_log_path (f->workspace);
+  Producer    producer;
+  GThread    *thread;
+  const char *log = gradus_workspace_log_path (f->workspace);
 
   for (gint64 step = 1; step <= 200000; step++)
     observer->funcs->scalar (observer, series, step, 1);
@@ -685,7 +695,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 
-#define ADD(path, func)                                                                           \
+#define ADD(path, func)                                                                            \
   g_test_add (path, LogFixture, NULL, log_fixture_set_up, func, log_fixture_tear_down)
   ADD ("/log/recorder/non-finite", test_non_finite);
   ADD ("/log/recorder/order", test_order);
