@@ -77,6 +77,11 @@ gboolean gradus_model_build (GradusModel       *model,
                              GradusValueId     *logits,
                              GError           **error);
 
+/* Appends what a training step leaves behind beside the optimizer's work (moving averages), for the
+ * nodes that gradus_model_build() made with @training. Comes last in the program, in the phase
+ * GRADUS_PHASE_UPDATE, so that a step that is refused changes nothing. */
+gboolean gradus_model_build_updates (GradusModel *model, GradusProgram *program, GError **error);
+
 /* Fills weights and statistics by the layers' initialisers, keyed by (seed, variable's name). */
 gboolean gradus_model_initialize (GradusModel     *model,
                                   GradusVariables *variables,

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/gradus-layer.h"
+
+#include "gradus-philox.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+static const GradusLayerClass *const classes[] = {
+  &gradus_layer_input,       &gradus_layer_rescaling,
+  &gradus_layer_flatten,     &gradus_layer_reshape,
+  &gradus_layer_dense,       &gradus_layer_conv2d,
+  &gradus_layer_max_pooling2d, &gradus_layer_global_average_pooling2d,
+  &gradus_layer_dropout,     &gradus_layer_activation,
+  &gradus_layer_add,         &gradus_layer_concatenate,
+  &gradus_layer_batch_normalization,
+};
+
+static const char *const padding_names[] = { "valid", "same", NULL };
+
+const GradusLayerClass *
+gradus_layer_class_find (const char *name)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (classes); i++)
+    if (g_str_equal (classes[i]->name, name))
+      return classes[i];
+  return NULL;
+}
+
+const char *
+gradus_layer_class_nearest (const char *name)
+{
+  const char *names[G_N_ELEMENTS (classes) + 1] = { NULL };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (classes); i++)
+    names[i] = classes[i]->name;
+  return gradus_json_nearest (name, names);
+}
+
+static guint
+n_args (const GradusLayerClass *klass)
+{
+  guint n = 0;
+
+  while (klass->args != NULL && klass->args[n].name != NULL)
+    n++;
+  return n;
+}
+
+GradusLayer *
+gradus_layer_new (const GradusLayerClass *klass, const char *name)
+{
+  GradusLayer *self = g_new0 (GradusLayer, 1);
+
+  self->klass = klass;
+  self->name = g_strdup (name);
+  self->trainable = TRUE;
+  self->args = g_new0 (GradusArg, n_args (klass) + 1);
+  return self;
+}
+
+void
+gradus_layer_free (GradusLayer *self)
+{
+  g_free (self->name);
+  g_free (self->pointer);
+  g_free (self->args);
+  g_free (self);
+}
+
+/* A list that GlobalPooling, Reshape and the like take; Keras 2 wrote some as one number. */
+static gboolean
+read_ints (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, GradusArg *arg)
+{
+  g_autoptr (GradusJsonArray) array = NULL;
+
+  if (JSON_NODE_HOLDS_VALUE (node) && spec->kind == GRADUS_ARG_PAIR)
+    {
+      arg->n = 2;
+      arg->ints[0] = arg->ints[1] = gradus_json_int (config, spec->name, spec->min, spec->max, 0);
+      return TRUE;
+    }
+  if ((array = gradus_json_array (config, spec->name, GRADUS_MAX_RANK - 1)) == NULL)
+    return FALSE;
+  arg->n = gradus_json_array_length (array);
+  if (spec->kind == GRADUS_ARG_PAIR && arg->n != 2)
+    {
+      gradus_json_refuse (config, spec->name,
+                          _("A list of two whole numbers is wanted, not of %u."), arg->n);
+      return FALSE;
+    }
+  for (guint i = 0; i < arg->n; i++)
+    arg->ints[i] = gradus_json_array_int (array, i, spec->min, spec->max);
+  return TRUE;
+}
+
+/* A name, or Keras 3's {"module": "builtins", "class_name": "function", "config": "relu"}. */
+static gboolean
+read_activation (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, GradusArg *arg)
+{
+  g_autoptr (GradusJsonObject) object = NULL;
+  const char *name, *near;
+
+  if (JSON_NODE_HOLDS_OBJECT (node))
+    {
+      object = gradus_json_object (config, spec->name);
+      name = object ? gradus_json_string (object, "config", NULL) : NULL;
+      if (object != NULL && name == NULL)
+        gradus_json_refuse (object, "config", _("The name of an activation is wanted here."));
+    }
+  else
+    name = gradus_json_string (config, spec->name, NULL);
+  if (name == NULL)
+    return FALSE;
+  if ((arg->activation = gradus_activation_find (name)) != NULL)
+    return TRUE;
+  near = gradus_activation_nearest (name);
+  if (near != NULL)
+    gradus_json_refuse (config, spec->name,
+                        _("There is no activation “%s”; did you mean “%s”?"), name, near);
+  else
+    gradus_json_refuse (config, spec->name,
+                        _("This version of Gradus has no activation “%s”; choose one such as "
+                          "“relu”, “tanh” or “softmax”."),
+                        name);
+  return FALSE;
+}
+
+static gboolean
+read_only (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node)
+{
+  g_autoptr (JsonNode) wanted = gradus_json_parse (spec->fallback, -1, "", NULL);
+  g_autofree char *met = NULL;
+
+  if (JSON_NODE_HOLDS_NULL (node) || json_node_equal (wanted, node))
+    return TRUE;
+  met = gradus_json_to_string (node, FALSE);
+  if (strlen (met) > 60)
+    strcpy (met + 57, "...");
+  gradus_json_refuse (config, spec->name,
+                      _("This version of Gradus knows the argument, but takes only %s, not %s."),
+                      spec->fallback, met);
+  return FALSE;
+}
+
+static gboolean
+read_fallback (const GradusArgSpec *spec, GradusArg *arg)
+{
+  g_autofree char *text = g_strdup_printf ("{\"%s\": %s}", spec->name, spec->fallback);
+  g_autoptr (JsonNode) node = gradus_json_parse (text, -1, "", NULL);
+  g_autoptr (GradusJsonObject) object = gradus_json_open (node, NULL, NULL);
+  const GradusArgSpec copy = { spec->name, spec->kind, NULL, spec->min, spec->max };
+  GradusLayerClass    klass = { .args = (const GradusArgSpec[]){ copy, { 0 } } };
+  GradusLayer         layer = { .klass = &klass, .args = arg };
+
+  if (g_str_equal (spec->fallback, "null"))
+    {
+      arg->is_null = TRUE;
+      return TRUE;
+    }
+  return gradus_layer_read_args (&layer, object);
+}
+
+static gboolean
+read_arg (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, GradusArg *arg)
+{
+  switch (spec->kind)
+    {
+    case GRADUS_ARG_INT:
+      arg->i = gradus_json_int (config, spec->name, spec->min, spec->max, 0);
+      break;
+    case GRADUS_ARG_FLOAT:
+      arg->f = gradus_json_double (config, spec->name, spec->min, spec->max, 0);
+      break;
+    case GRADUS_ARG_BOOL:
+      arg->i = gradus_json_bool (config, spec->name, FALSE);
+      break;
+    case GRADUS_ARG_PAIR:
+    case GRADUS_ARG_DIMS:
+      return read_ints (spec, config, node, arg);
+    case GRADUS_ARG_PADDING:
+      arg->i = gradus_json_enum (config, spec->name, padding_names, 0);
+      break;
+    case GRADUS_ARG_ACTIVATION:
+      return read_activation (spec, config, node, arg);
+    case GRADUS_ARG_INITIALIZER:
+      return gradus_initializer_read (&arg->initializer, config, spec->name, node);
+    case GRADUS_ARG_SEED:
+      arg->i = gradus_json_int (config, spec->name, G_MININT64, G_MAXINT64, 0);
+      break;
+    case GRADUS_ARG_ONLY:
+      g_assert_not_reached ();
+    }
+  return !gradus_json_failed (config);
+}
+
+gboolean
+gradus_layer_read_args (GradusLayer *self, GradusJsonObject *config)
+{
+  for (guint i = 0; i < n_args (self->klass); i++)
+    {
+      const GradusArgSpec *spec = &self->klass->args[i];
+      JsonNode            *node = gradus_json_node (config, spec->name);
+      GradusArg           *arg = &self->args[i];
+
+      if (spec->kind == GRADUS_ARG_ONLY)
+        {
+          if (node != NULL && !read_only (spec, config, node))
+            return FALSE;
+        }
+      else if (node != NULL && !JSON_NODE_HOLDS_NULL (node))
+        {
+          if (!read_arg (spec, config, node, arg))
+            return FALSE;
+        }
+      else if (spec->fallback == NULL)
+        {
+          gradus_json_require (config, spec->name, NULL);
+          return FALSE;
+        }
+      else if (!read_fallback (spec, arg))
+        return FALSE;
+    }
+  return !gradus_json_failed (config);
+}
+
+static JsonNode *
+write_arg (const GradusArgSpec *spec, const GradusArg *arg)
+{
+  JsonNode  *node = json_node_new (JSON_NODE_VALUE);
+  JsonArray *array;
+
+  if (spec->kind == GRADUS_ARG_ONLY || arg->is_null)
+    {
+      json_node_unref (node);
+      return gradus_json_parse (spec->fallback, -1, "", NULL);
+    }
+  switch (spec->kind)
+    {
+    case GRADUS_ARG_INT:
+    case GRADUS_ARG_SEED:
+      json_node_set_int (node, arg->i);
+      break;
+    case GRADUS_ARG_FLOAT:
+      json_node_set_double (node, arg->f);
+      break;
+    case GRADUS_ARG_BOOL:
+      json_node_set_boolean (node, arg->i != 0);
+      break;
+    case GRADUS_ARG_PAIR:
+    case GRADUS_ARG_DIMS:
+      array = json_array_new ();
+      for (guint i = 0; i < arg->n; i++)
+        json_array_add_int_element (array, arg->ints[i]);
+      json_node_init_array (node, array);
+      json_array_unref (array);
+      break;
+    case GRADUS_ARG_PADDING:
+      json_node_set_string (node, padding_names[arg->i]);
+      break;
+    case GRADUS_ARG_ACTIVATION:
+      json_node_set_string (node, arg->activation->name);
+      break;
+    case GRADUS_ARG_INITIALIZER:
+      json_node_unref (node);
+      return gradus_initializer_write (&arg->initializer);
+    case GRADUS_ARG_ONLY:
+      break;
+    }
+  return node;
+}
+
+void
+gradus_layer_write_args (const GradusLayer *self, JsonObject *config)
+{
+  for (guint i = 0; i < n_args (self->klass); i++)
+    json_object_set_member (config, self->klass->args[i].name,
+                            write_arg (&self->klass->args[i], &self->args[i]));
+}
+
+const GradusArg *
+gradus_layer_arg (const GradusLayer *self, const char *name)
+{
+  for (guint i = 0; self->klass->args[i].name != NULL; i++)
+    if (g_str_equal (self->klass->args[i].name, name))
+      return &self->args[i];
+  g_assert_not_reached ();
+}
+
+GradusValueId
+gradus_layer_weight (const GradusLayer *self, GradusLayerBuild *build, const char *name)
+{
+  GradusWeightSpec weights[GRADUS_LAYER_MAX_WEIGHTS];
+  guint            n = self->klass->weights (self, build->shapes, weights);
+  g_autofree char *full = g_strdup_printf ("%s/%s", self->name, name);
+
+  for (guint i = 0; i < n; i++)
+    if (g_str_equal (weights[i].name, name))
+      {
+        gboolean fixed = weights[i].statistic || !self->trainable;
+
+        return gradus_program_add_variable (build->program, full,
+                                            fixed ? GRADUS_VARIABLE_STATISTIC
+                                                  : GRADUS_VARIABLE_WEIGHT,
+                                            GRADUS_DTYPE_FLOAT32, weights[i].shape);
+      }
+  g_assert_not_reached ();
+}
+
+guint64
+gradus_layer_stream (const GradusLayer *self, const char *purpose)
+{
+  g_autofree char *text = g_strdup_printf ("%s/%s", self->name, purpose);
+
+  return gradus_philox_stream (text);
+}
+
+gboolean
+gradus_layer_finish (const GradusLayer *self,
+                     GradusLayerBuild  *build,
+                     GradusValueId      value,
+                     GError           **error)
+{
+  const GradusActivation *activation = gradus_layer_arg (self, "activation")->activation;
+
+  if (gradus_layer_arg (self, "use_bias")->i)
+    {
+      GradusValueId inputs[2] = { value, gradus_layer_weight (self, build, "bias") };
+
+      if (!gradus_program_add_node (build->program, "bias_add", 0, inputs, 2, &value, error, NULL))
+        return FALSE;
+    }
+  if (g_strcmp0 (activation->op, "softmax") == 0)
+    build->logits = value;
+  return gradus_activation_build (activation, build->program, value, &build->output, error);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "model/gradus-activation.h"
+#include "model/gradus-initializer.h"
+
+G_BEGIN_DECLS
+
+/* What stands under one key of a layer's config. */
+typedef enum
+{
+  GRADUS_ARG_INT,         /* i, from min to max */
+  GRADUS_ARG_FLOAT,       /* f, from min to max */
+  GRADUS_ARG_BOOL,        /* i */
+  GRADUS_ARG_PAIR,        /* ints: one number or two, each from min to max */
+  GRADUS_ARG_DIMS,        /* ints: a list, each from min to max */
+  GRADUS_ARG_PADDING,     /* i: 0 valid, 1 same */
+  GRADUS_ARG_ACTIVATION,
+  GRADUS_ARG_INITIALIZER,
+  GRADUS_ARG_SEED,        /* i; null: no seed of its own */
+  GRADUS_ARG_ONLY,        /* Keras has it; here only null or the default */
+} GradusArgKind;
+
+/**
+ * GradusArgSpec:
+ * @fallback: Keras's default as JSON; NULL if the argument must be there
+ *
+ * Where the default is null, null is a legal value (GradusArg.is_null).
+ */
+typedef struct
+{
+  const char   *name;
+  GradusArgKind kind;
+  const char   *fallback;
+  double        min, max;
+} GradusArgSpec;
+
+typedef struct
+{
+  gboolean                is_null;
+  gint64                  i;
+  double                  f;
+  guint                   n;
+  gint64                  ints[GRADUS_MAX_RANK];
+  const GradusActivation *activation;
+  GradusInitializer       initializer;
+} GradusArg;
+
+typedef struct _GradusLayer GradusLayer;
+
+typedef struct
+{
+  const char              *name;
+  GradusShape              shape;
+  gboolean                 statistic; /* not trained by the gradient */
+  const GradusInitializer *initializer;
+} GradusWeightSpec;
+#define GRADUS_LAYER_MAX_WEIGHTS 4
+
+/* Where a layer puts its nodes. */
+typedef struct
+{
+  GradusProgram       *program;
+  gboolean             training;
+  const GradusValueId *inputs;
+  const GradusShape   *shapes; /* of the inputs */
+  guint                n_inputs;
+  GradusShape          output_shape;
+  GradusValueId        output; /* (out) */
+  GradusValueId        logits; /* (out): what a softmax at the end was given */
+} GradusLayerBuild;
+
+/**
+ * GradusLayerClass:
+ * @args: ended by a NULL name
+ * @infer: the output's shape, or an error that says what was met and wanted and what to do (the
+ *   layer's name is put before it by the caller)
+ * @weights: fills up to GRADUS_LAYER_MAX_WEIGHTS and returns how many; NULL: none
+ * @update_op, @update: the op of a training step that leaves something to be kept, and what keeps
+ *   it, at the end of the step; NULL: nothing
+ *
+ * One row a layer.
+ */
+typedef struct
+{
+  const char          *name;
+  const char          *snake; /* for layers without a name of their own */
+  const GradusArgSpec *args;
+  guint                min_inputs, max_inputs;
+  gboolean (*infer) (const GradusLayer *layer,
+                     const GradusShape *inputs,
+                     guint              n_inputs,
+                     GradusShape       *output,
+                     GError           **error);
+  guint (*weights) (const GradusLayer *layer, const GradusShape *input, GradusWeightSpec *weights);
+  gboolean (*build) (const GradusLayer *layer, GradusLayerBuild *build, GError **error);
+  const char *update_op;
+  gboolean (*update) (const GradusLayer *layer,
+                      GradusProgram     *program,
+                      const GradusNode  *node,
+                      GError           **error);
+} GradusLayerClass;
+
+struct _GradusLayer
+{
+  const GradusLayerClass *klass;
+  char                   *name;
+  gboolean                trainable;
+  GradusArg              *args; /* parallel to klass->args */
+  char                   *pointer;
+  /* Of InputLayer alone. */
+  GradusShape             input_shape;
+  GradusDType             input_dtype;
+  /* Filled when the first use is known. */
+  GradusShape             built_shape; /* of its first input */
+  gboolean                is_built;
+};
+
+const GradusLayerClass *gradus_layer_class_find (const char *name);
+const char             *gradus_layer_class_nearest (const char *name);
+
+GradusLayer *gradus_layer_new (const GradusLayerClass *klass, const char *name);
+void         gradus_layer_free (GradusLayer *self);
+/* Reads the class's arguments from @config; other keys are the caller's. */
+gboolean     gradus_layer_read_args (GradusLayer *self, GradusJsonObject *config);
+/* Adds every argument of the class, in Keras's form. */
+void         gradus_layer_write_args (const GradusLayer *self, JsonObject *config);
+
+const GradusArg *gradus_layer_arg (const GradusLayer *self, const char *name);
+
+/* The variable called "layer/@name" as a value of the program. */
+GradusValueId gradus_layer_weight (const GradusLayer *self, GradusLayerBuild *build, const char *name);
+/* The key of the layer's random numbers. */
+guint64       gradus_layer_stream (const GradusLayer *self, const char *purpose);
+/* Bias (if @use_bias) and activation after @value, into @build's output and logits. */
+gboolean      gradus_layer_finish (const GradusLayer *self,
+                                   GradusLayerBuild  *build,
+                                   GradusValueId      value,
+                                   GError           **error);
+
+/* The rows of the families. */
+extern const GradusLayerClass gradus_layer_input, gradus_layer_dense, gradus_layer_activation,
+    gradus_layer_flatten, gradus_layer_reshape, gradus_layer_rescaling, gradus_layer_dropout;
+extern const GradusLayerClass gradus_layer_conv2d, gradus_layer_max_pooling2d,
+    gradus_layer_global_average_pooling2d;
+extern const GradusLayerClass gradus_layer_add, gradus_layer_concatenate;
+extern const GradusLayerClass gradus_layer_batch_normalization;
+
+G_END_DECLS

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "model/gradus-layer.h"
+#include "model/gradus-model.h"
+
+G_BEGIN_DECLS
+
+#define GRADUS_MODEL_MAX_LAYERS 10000
+#define GRADUS_MODEL_MAX_INPUTS 1000 /* of one call */
+
+/* A use of a layer; shared layers have several. Every layer here has one output, so a call is also
+ * the value that it makes. */
+typedef struct
+{
+  guint       layer;
+  guint       index; /* which use of the layer */
+  guint       n_inputs;
+  guint      *inputs; /* calls before this one */
+  GradusShape shape;
+} GradusCall;
+
+struct _GradusModel
+{
+  gatomicrefcount refs;
+  char           *name;
+  gboolean        sequential;
+  GPtrArray      *layers; /* GradusLayer, in the file's order */
+  GPtrArray      *calls;  /* GradusCall, each after its inputs */
+  GArray         *inputs, *outputs; /* guint: calls */
+  JsonNode       *canvas; /* what stood under "gradus", or NULL */
+};
+
+GradusModel *gradus_model_alloc (const char *name, gboolean sequential);
+GradusLayer *gradus_model_layer_at (GradusModel *self, guint i);
+GradusCall  *gradus_model_call_at (GradusModel *self, guint i);
+/* Appends a call of layer @layer on @inputs and infers its shape; refuses naming the layer. */
+gboolean gradus_model_call (GradusModel *self,
+                            guint        layer,
+                            const guint *inputs,
+                            guint        n_inputs,
+                            GError     **error);
+gboolean gradus_model_find_layer (GradusModel *self, const char *name, guint *layer);
+
+G_END_DECLS

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/gradus-model-private.h"
+
+static JsonArray *
+shape_array (const GradusShape *shape)
+{
+  JsonArray *array = json_array_new ();
+
+  for (guint i = 0; i < shape->rank; i++)
+    if (shape->dims[i] < 0)
+      json_array_add_null_element (array);
+    else
+      json_array_add_int_element (array, shape->dims[i]);
+  return array;
+}
+
+static JsonObject *
+policy (void)
+{
+  JsonObject *object = json_object_new ();
+  JsonObject *config = json_object_new ();
+
+  json_object_set_string_member (config, "name", "float32");
+  json_object_set_string_member (object, "module", "keras");
+  json_object_set_string_member (object, "class_name", "DTypePolicy");
+  json_object_set_object_member (object, "config", config);
+  json_object_set_null_member (object, "registered_name");
+  return object;
+}
+
+static JsonObject *
+layer_config (GradusLayer *layer)
+{
+  JsonObject *config = json_object_new ();
+
+  if (layer->klass == &gradus_layer_input)
+    {
+      json_object_set_array_member (config, "batch_shape", shape_array (&layer->input_shape));
+      json_object_set_string_member (config, "dtype", gradus_dtype_name (layer->input_dtype));
+      json_object_set_boolean_member (config, "sparse", FALSE);
+      json_object_set_string_member (config, "name", layer->name);
+      return config;
+    }
+  json_object_set_string_member (config, "name", layer->name);
+  json_object_set_boolean_member (config, "trainable", layer->trainable);
+  json_object_set_object_member (config, "dtype", policy ());
+  gradus_layer_write_args (layer, config);
+  return config;
+}
+
+static JsonObject *
+layer_object (GradusLayer *layer)
+{
+  JsonObject *object = json_object_new ();
+
+  json_object_set_string_member (object, "module", "keras.layers");
+  json_object_set_string_member (object, "class_name", layer->klass->name);
+  json_object_set_object_member (object, "config", layer_config (layer));
+  json_object_set_null_member (object, "registered_name");
+  if (layer->is_built)
+    {
+      JsonObject *build = json_object_new ();
+
+      json_object_set_array_member (build, "input_shape", shape_array (&layer->built_shape));
+      json_object_set_object_member (object, "build_config", build);
+    }
+  return object;
+}
+
+static JsonArray *
+triple (GradusModel *model, guint call)
+{
+  GradusCall *source = gradus_model_call_at (model, call);
+  JsonArray  *array = json_array_new ();
+
+  json_array_add_string_element (array, gradus_model_layer_at (model, source->layer)->name);
+  json_array_add_int_element (array, source->index);
+  json_array_add_int_element (array, 0);
+  return array;
+}
+
+static JsonObject *
+tensor (GradusModel *model, guint call)
+{
+  JsonObject *object = json_object_new ();
+  JsonObject *config = json_object_new ();
+  GradusCall *source = gradus_model_call_at (model, call);
+
+  json_object_set_array_member (config, "shape", shape_array (&source->shape));
+  json_object_set_string_member (config, "dtype", "float32");
+  json_object_set_array_member (config, "keras_history", triple (model, call));
+  json_object_set_string_member (object, "class_name", "__keras_tensor__");
+  json_object_set_object_member (object, "config", config);
+  return object;
+}
+
+static JsonObject *
+inbound_node (GradusModel *model, GradusCall *call)
+{
+  JsonObject *node = json_object_new ();
+  JsonArray  *args = json_array_new ();
+  GradusLayer *layer = gradus_model_layer_at (model, call->layer);
+  /* Layers that merge get one argument, which is a list. */
+  JsonArray *list = layer->klass->max_inputs > 1 ? json_array_new () : args;
+
+  for (guint i = 0; i < call->n_inputs; i++)
+    json_array_add_object_element (list, tensor (model, call->inputs[i]));
+  if (list != args)
+    json_array_add_array_element (args, list);
+  json_object_set_array_member (node, "args", args);
+  json_object_set_object_member (node, "kwargs", json_object_new ());
+  return node;
+}
+
+static JsonArray *
+inbound_nodes (GradusModel *model, guint layer)
+{
+  JsonArray *nodes = json_array_new ();
+
+  for (guint c = 0; c < model->calls->len; c++)
+    {
+      GradusCall *call = gradus_model_call_at (model, c);
+
+      if (call->layer == layer && call->n_inputs > 0)
+        json_array_add_object_element (nodes, inbound_node (model, call));
+    }
+  return nodes;
+}
+
+static JsonArray *
+ends (GradusModel *model, GArray *calls)
+{
+  JsonArray *array;
+
+  if (calls->len == 1)
+    return triple (model, g_array_index (calls, guint, 0));
+  array = json_array_new ();
+  for (guint i = 0; i < calls->len; i++)
+    json_array_add_array_element (array, triple (model, g_array_index (calls, guint, i)));
+  return array;
+}
+
+static JsonArray *
+layers_array (GradusModel *model)
+{
+  JsonArray *layers = json_array_new ();
+
+  for (guint i = 0; i < model->layers->len; i++)
+    {
+      GradusLayer *layer = gradus_model_layer_at (model, i);
+      JsonObject  *object = layer_object (layer);
+
+      if (!model->sequential)
+        {
+          json_object_set_string_member (object, "name", layer->name);
+          json_object_set_array_member (object, "inbound_nodes", inbound_nodes (model, i));
+        }
+      json_array_add_object_element (layers, object);
+    }
+  return layers;
+}
+
+JsonNode *
+gradus_model_to_json (GradusModel *model)
+{
+  JsonObject *object = json_object_new ();
+  JsonObject *config = json_object_new ();
+  JsonNode   *node = json_node_new (JSON_NODE_OBJECT);
+
+  json_object_set_string_member (config, "name", model->name);
+  json_object_set_boolean_member (config, "trainable", TRUE);
+  json_object_set_array_member (config, "layers", layers_array (model));
+  if (model->sequential)
+    {
+      json_object_set_string_member (object, "module", "keras");
+      json_object_set_string_member (object, "class_name", "Sequential");
+      json_object_set_null_member (object, "registered_name");
+      json_object_set_array_member (config, "build_input_shape",
+                                    shape_array (&gradus_model_call_at (model, 0)->shape));
+    }
+  else
+    {
+      json_object_set_string_member (object, "module", "keras.src.models.functional");
+      json_object_set_string_member (object, "class_name", "Functional");
+      json_object_set_string_member (object, "registered_name", "Functional");
+      json_object_set_array_member (config, "input_layers", ends (model, model->inputs));
+      json_object_set_array_member (config, "output_layers", ends (model, model->outputs));
+    }
+  json_object_set_object_member (object, "config", config);
+  if (model->canvas != NULL)
+    json_object_set_member (object, "gradus", json_node_copy (model->canvas));
+  json_node_take_object (node, object);
+  return node;
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/gradus-model-private.h"
+
+#include <glib/gi18n-lib.h>
+
+#define MAX_ELEMENTS (1ll << 40)
+
+static void
+call_free (gpointer data)
+{
+  GradusCall *call = data;
+
+  g_free (call->inputs);
+  g_free (call);
+}
+
+GradusModel *
+gradus_model_alloc (const char *name, gboolean sequential)
+{
+  GradusModel *self = g_new0 (GradusModel, 1);
+
+  g_atomic_ref_count_init (&self->refs);
+  self->name = g_strdup (name);
+  self->sequential = sequential;
+  self->layers = g_ptr_array_new_with_free_func ((GDestroyNotify) gradus_layer_free);
+  self->calls = g_ptr_array_new_with_free_func (call_free);
+  self->inputs = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->outputs = g_array_new (FALSE, FALSE, sizeof (guint));
+  return self;
+}
+
+GradusModel *
+gradus_model_ref (GradusModel *model)
+{
+  g_atomic_ref_count_inc (&model->refs);
+  return model;
+}
+
+void
+gradus_model_unref (GradusModel *model)
+{
+  if (!g_atomic_ref_count_dec (&model->refs))
+    return;
+  g_free (model->name);
+  g_ptr_array_unref (model->layers);
+  g_ptr_array_unref (model->calls);
+  g_array_unref (model->inputs);
+  g_array_unref (model->outputs);
+  g_clear_pointer (&model->canvas, json_node_unref);
+  g_free (model);
+}
+
+GradusLayer *
+gradus_model_layer_at (GradusModel *self, guint i)
+{
+  return g_ptr_array_index (self->layers, i);
+}
+
+GradusCall *
+gradus_model_call_at (GradusModel *self, guint i)
+{
+  return g_ptr_array_index (self->calls, i);
+}
+
+gboolean
+gradus_model_find_layer (GradusModel *self, const char *name, guint *layer)
+{
+  for (guint i = 0; i < self->layers->len; i++)
+    if (g_str_equal (gradus_model_layer_at (self, i)->name, name))
+      {
+        *layer = i;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+static gboolean
+check_size (const GradusShape *shape, GError **error)
+{
+  GradusShape one = gradus_shape_bind (shape, 1);
+  gint64      count = gradus_shape_count (&one);
+
+  if (count >= 0 && count <= MAX_ELEMENTS)
+    return TRUE;
+  g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                       _("it makes tensors of more numbers than any memory holds. Use fewer units, "
+                         "filters or smaller inputs."));
+  return FALSE;
+}
+
+static gboolean
+infer (GradusLayer *layer, const GradusShape *shapes, guint n, GradusShape *output, GError **error)
+{
+  const GradusLayerClass *klass = layer->klass;
+  GradusWeightSpec        weights[GRADUS_LAYER_MAX_WEIGHTS];
+  guint                   n_weights;
+
+  if (n < klass->min_inputs || n > klass->max_inputs)
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                   klass->max_inputs == 1
+                       ? _("it has %u inputs, but takes one. Join them first, with Concatenate or "
+                           "Add.")
+                       : _("it has %u inputs, but takes two or more."),
+                   n);
+      return FALSE;
+    }
+  if (!klass->infer (layer, shapes, n, output, error) || !check_size (output, error))
+    return FALSE;
+  if (klass->weights == NULL)
+    return TRUE;
+  n_weights = klass->weights (layer, &shapes[0], weights);
+  for (guint i = 0; i < n_weights; i++)
+    if (!check_size (&weights[i].shape, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* A shared layer's weights have one shape, so its inputs must agree. */
+static gboolean
+check_shared (GradusLayer *layer, const GradusShape *shape, GError **error)
+{
+  GradusWeightSpec a[GRADUS_LAYER_MAX_WEIGHTS], b[GRADUS_LAYER_MAX_WEIGHTS];
+  guint            n;
+
+  if (!layer->is_built || layer->klass->weights == NULL)
+    {
+      layer->built_shape = *shape;
+      layer->is_built = TRUE;
+      return TRUE;
+    }
+  n = layer->klass->weights (layer, &layer->built_shape, a);
+  layer->klass->weights (layer, shape, b);
+  for (guint i = 0; i < n; i++)
+    if (!gradus_shape_equal (&a[i].shape, &b[i].shape))
+      {
+        g_autofree char *first = gradus_shape_to_string (&layer->built_shape);
+        g_autofree char *other = gradus_shape_to_string (shape);
+
+        g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                     _("it is used on inputs of shapes %s and %s, which need different weights. "
+                       "Use a layer of its own for each."),
+                     first, other);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+gboolean
+gradus_model_call (GradusModel *self,
+                   guint        index,
+                   const guint *inputs,
+                   guint        n_inputs,
+                   GError     **error)
+{
+  GradusLayer *layer = gradus_model_layer_at (self, index);
+  g_autofree GradusShape *shapes = g_new (GradusShape, MAX (1, n_inputs));
+  GradusCall *call;
+  GradusShape output;
+
+  for (guint i = 0; i < n_inputs; i++)
+    shapes[i] = gradus_model_call_at (self, inputs[i])->shape;
+  if (layer->klass == &gradus_layer_input)
+    output = layer->input_shape;
+  else if (!infer (layer, shapes, n_inputs, &output, error) ||
+           !check_shared (layer, &shapes[0], error))
+    {
+      g_prefix_error (error, _("Layer “%s” (%s) does not fit: "), layer->name, layer->klass->name);
+      return FALSE;
+    }
+  call = g_new0 (GradusCall, 1);
+  call->layer = index;
+  call->n_inputs = n_inputs;
+  call->inputs = g_memdup2 (inputs, n_inputs * sizeof (guint));
+  call->shape = output;
+  for (guint i = 0; i < self->calls->len; i++)
+    call->index += gradus_model_call_at (self, i)->layer == index;
+  g_ptr_array_add (self->calls, call);
+  return TRUE;
+}
+
+const char *
+gradus_model_name (GradusModel *model)
+{
+  return model->name;
+}
+
+guint
+gradus_model_n_inputs (GradusModel *model)
+{
+  return model->inputs->len;
+}
+
+const char *
+gradus_model_input (GradusModel *model, guint i, GradusShape *shape, GradusDType *dtype)
+{
+  GradusCall  *call = gradus_model_call_at (model, g_array_index (model->inputs, guint, i));
+  GradusLayer *layer = gradus_model_layer_at (model, call->layer);
+
+  if (shape != NULL)
+    *shape = call->shape;
+  if (dtype != NULL)
+    *dtype = layer->input_dtype;
+  return layer->name;
+}
+
+guint
+gradus_model_n_outputs (GradusModel *model)
+{
+  return model->outputs->len;
+}
+
+const char *
+gradus_model_output (GradusModel *model, guint i, GradusShape *shape)
+{
+  GradusCall *call = gradus_model_call_at (model, g_array_index (model->outputs, guint, i));
+
+  if (shape != NULL)
+    *shape = call->shape;
+  return gradus_model_layer_at (model, call->layer)->name;
+}
+
+guint
+gradus_model_n_layers (GradusModel *model)
+{
+  return model->layers->len;
+}
+
+static guint
+layer_weights (GradusLayer *layer, GradusWeightSpec *weights)
+{
+  if (layer->klass->weights == NULL || !layer->is_built)
+    return 0;
+  return layer->klass->weights (layer, &layer->built_shape, weights);
+}
+
+GradusLayerSummary
+gradus_model_layer (GradusModel *model, guint i)
+{
+  GradusLayer       *layer = gradus_model_layer_at (model, i);
+  GradusLayerSummary row = { .name = layer->name, .class_name = layer->klass->name };
+  GradusWeightSpec   weights[GRADUS_LAYER_MAX_WEIGHTS];
+  guint              n = layer_weights (layer, weights);
+
+  for (guint c = model->calls->len; c-- > 0;)
+    if (gradus_model_call_at (model, c)->layer == i)
+      row.output = gradus_model_call_at (model, c)->shape;
+  for (guint w = 0; w < n; w++)
+    {
+      gint64 count = gradus_shape_count (&weights[w].shape);
+
+      row.parameters += count;
+      if (layer->trainable && !weights[w].statistic)
+        row.trainable += count;
+    }
+  return row;
+}
+
+gint64
+gradus_model_n_parameters (GradusModel *model, gint64 *trainable)
+{
+  gint64 all = 0, trained = 0;
+
+  for (guint i = 0; i < model->layers->len; i++)
+    {
+      GradusLayerSummary row = gradus_model_layer (model, i);
+
+      all += row.parameters;
+      trained += row.trainable;
+    }
+  if (trainable != NULL)
+    *trainable = trained;
+  return all;
+}
+
+/* The value of an input, as the float32 that layers work on. */
+static gboolean
+build_input (GradusLayer *layer, GradusLayerBuild *build, GradusDType dtype, gboolean rescaled, GError **error)
+{
+  build->output = gradus_program_add_input (build->program, layer->name, dtype,
+                                            build->output_shape);
+  /* The affine op of Rescaling takes bytes as they are. */
+  if (dtype == GRADUS_DTYPE_FLOAT32 || (dtype == GRADUS_DTYPE_UINT8 && rescaled))
+    return TRUE;
+  return gradus_program_add_node (build->program, "cast", 0, &build->output, 1, &build->output,
+                                  error, "dtype", "float32", NULL);
+}
+
+static gboolean
+only_rescaled (GradusModel *model, guint call)
+{
+  guint readers = 0;
+
+  for (guint c = 0; c < model->calls->len; c++)
+    {
+      GradusCall *reader = gradus_model_call_at (model, c);
+
+      for (guint i = 0; i < reader->n_inputs; i++)
+        if (reader->inputs[i] == call)
+          {
+            readers++;
+            if (gradus_model_layer_at (model, reader->layer)->klass != &gradus_layer_rescaling)
+              return FALSE;
+          }
+    }
+  return readers > 0;
+}
+
+static gboolean
+input_index (GradusModel *model, guint call, guint *index)
+{
+  for (*index = 0; *index < model->inputs->len; (*index)++)
+    if (g_array_index (model->inputs, guint, *index) == call)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+build_call (GradusModel       *model,
+            guint              index,
+            GradusLayerBuild  *build,
+            const GradusDType *input_dtypes,
+            GError           **error)
+{
+  GradusCall  *call = gradus_model_call_at (model, index);
+  GradusLayer *layer = gradus_model_layer_at (model, call->layer);
+  guint        input = 0;
+
+  build->output_shape = call->shape;
+  gradus_program_set_scope (build->program, GRADUS_PHASE_FORWARD, layer->name);
+  if (layer->klass != &gradus_layer_input)
+    return layer->klass->build (layer, build, error);
+  if (!input_index (model, index, &input))
+    input_dtypes = NULL;
+  return build_input (layer, build, input_dtypes ? input_dtypes[input] : layer->input_dtype,
+                      only_rescaled (model, index), error);
+}
+
+gboolean
+gradus_model_build (GradusModel       *model,
+                    GradusProgram     *program,
+                    gboolean           training,
+                    const GradusDType *input_dtypes,
+                    GradusValueId     *outputs,
+                    GradusValueId     *logits,
+                    GError           **error)
+{
+  guint n = model->calls->len;
+  g_autofree GradusValueId *values = g_new (GradusValueId, n);
+  g_autofree GradusValueId *before = g_new (GradusValueId, n);
+
+  for (guint c = 0; c < n; c++)
+    {
+      GradusCall             *call = gradus_model_call_at (model, c);
+      g_autofree GradusValueId *inputs = g_new (GradusValueId, MAX (1, call->n_inputs));
+      g_autofree GradusShape   *shapes = g_new (GradusShape, MAX (1, call->n_inputs));
+      GradusLayerBuild build = { .program = program,
+                                 .training = training,
+                                 .inputs = inputs,
+                                 .shapes = shapes,
+                                 .n_inputs = call->n_inputs };
+
+      for (guint i = 0; i < call->n_inputs; i++)
+        {
+          inputs[i] = values[call->inputs[i]];
+          shapes[i] = gradus_model_call_at (model, call->inputs[i])->shape;
+        }
+      build.logits = GRADUS_NO_VALUE;
+      if (!build_call (model, c, &build, input_dtypes, error))
+        return FALSE;
+      values[c] = build.output;
+      before[c] = build.logits;
+    }
+  gradus_program_set_scope (program, GRADUS_PHASE_FORWARD, NULL);
+  for (guint i = 0; i < model->outputs->len; i++)
+    {
+      outputs[i] = values[g_array_index (model->outputs, guint, i)];
+      if (logits != NULL)
+        logits[i] = before[g_array_index (model->outputs, guint, i)];
+    }
+  return TRUE;
+}
+
+gboolean
+gradus_model_build_updates (GradusModel *model, GradusProgram *program, GError **error)
+{
+  guint n = gradus_program_n_nodes (program);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const GradusNode *node = gradus_program_node (program, i);
+      const char       *name = node->layer;
+      guint             index;
+      GradusLayer      *layer;
+
+      if (name == NULL || node->phase != GRADUS_PHASE_FORWARD ||
+          !gradus_model_find_layer (model, name, &index))
+        continue;
+      layer = gradus_model_layer_at (model, index);
+      if (g_strcmp0 (layer->klass->update_op, node->op->name) != 0)
+        continue;
+      gradus_program_set_scope (program, GRADUS_PHASE_UPDATE, layer->name);
+      if (!layer->klass->update (layer, program, node, error))
+        return FALSE;
+    }
+  gradus_program_set_scope (program, GRADUS_PHASE_UPDATE, NULL);
+  return TRUE;
+}
+
+static gboolean
+initialize_weight (GradusLayer            *layer,
+                   const GradusWeightSpec *weight,
+                   GradusVariables        *variables,
+                   guint64                 seed,
+                   GError                **error)
+{
+  g_autofree char  *name = g_strdup_printf ("%s/%s", layer->name, weight->name);
+  gint64            count = gradus_shape_count (&weight->shape);
+  g_autofree float *data = NULL;
+  guint             index;
+
+  if (!gradus_variables_find (variables, name, &index))
+    return TRUE;
+  if ((data = g_try_new (float, MAX (1, count))) == NULL)
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
+                   _("There is no memory left to fill “%s”. Use a smaller model."), name);
+      return FALSE;
+    }
+  gradus_initializer_fill (weight->initializer, &weight->shape, seed, name, data, count);
+  return gradus_variables_write (variables, index, data, count * sizeof (float), error);
+}
+
+gboolean
+gradus_model_initialize (GradusModel     *model,
+                         GradusVariables *variables,
+                         guint64          seed,
+                         GError         **error)
+{
+  for (guint i = 0; i < model->layers->len; i++)
+    {
+      GradusLayer     *layer = gradus_model_layer_at (model, i);
+      GradusWeightSpec weights[GRADUS_LAYER_MAX_WEIGHTS];
+      guint            n = layer_weights (layer, weights);
+
+      for (guint w = 0; w < n; w++)
+        if (!initialize_weight (layer, &weights[w], variables, seed, error))
+          return FALSE;
+    }
+  return TRUE;
+}
