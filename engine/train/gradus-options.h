@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "train/gradus-loss.h"
+#include "train/gradus-optimizer.h"
+#include "train/gradus-trainer.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  GRADUS_CLIP_NONE,
+  GRADUS_CLIP_VALUE,
+  GRADUS_CLIP_NORM,
+  GRADUS_CLIP_GLOBAL_NORM,
+} GradusClip;
+
+typedef enum
+{
+  GRADUS_MODE_AUTO,
+  GRADUS_MODE_MIN,
+  GRADUS_MODE_MAX,
+} GradusMode;
+
+typedef enum
+{
+  GRADUS_NONFINITE_STOP,
+  GRADUS_NONFINITE_SKIP,
+  GRADUS_NONFINITE_IGNORE,
+} GradusNonfinite;
+
+struct _GradusTrainerOptions
+{
+  /* compile */
+  GradusOptimizer optimizer;
+  GradusLoss      loss;
+  GradusMetric    metrics[GRADUS_MAX_METRICS];
+  guint           n_metrics;
+  /* fit */
+  gint64          epochs, steps_per_epoch, validation_every;
+  guint           threads;
+  char           *device;
+  GradusClip      clip;
+  double          clip_limit;
+  GradusNonfinite on_nonfinite;
+  gboolean        stop_early;
+  char           *stop_monitor;
+  gint64          patience;
+  double          min_delta;
+  GradusMode      stop_mode;
+  gboolean        restore_best;
+  /* log */
+  gint64          scalars_every, histograms_every, per_layer_every;
+  /* checkpoints */
+  gint64          every; /* steps; 0: at the end of each epoch */
+  gint64          keep;
+  gboolean        best;
+  char           *monitor;
+  GradusMode      mode;
+};
+
+/* Whether smaller is better for the series, Keras's "auto" resolved. */
+gboolean gradus_mode_is_min (GradusMode mode, const char *monitor);
+
+G_END_DECLS
