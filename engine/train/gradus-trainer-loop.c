@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "train/gradus-trainer-private.h"
+
+#include "gradus-pool.h"
+
+#include <glib/gi18n-lib.h>
+#include <math.h>
+#include <string.h>
+
+gboolean
+gradus_watch_offer (GradusWatch *self, double value, gint64 step)
+{
+  double margin = self->is_min ? -self->min_delta : self->min_delta;
+
+  self->waited++;
+  if (isnan (value) ||
+      (self->seen && !(self->is_min ? value < self->best + margin : value > self->best + margin)))
+    return FALSE;
+  self->seen = TRUE;
+  self->best = value;
+  self->step = step;
+  self->waited = 0;
+  return TRUE;
+}
+
+static gboolean
+allocate_host (GradusTrainer *self, GError **error)
+{
+  gsize largest = 1;
+
+  if (self->options->stop_early && self->options->restore_best)
+    self->best_weights = g_new0 (float *, gradus_variables_n (self->variables));
+  for (guint i = 0; i < gradus_variables_n (self->variables); i++)
+    {
+      GradusVariableRole role;
+      GradusValueType    type;
+      gsize              bytes;
+
+      gradus_variables_name (self->variables, i, &role, &type);
+      bytes = gradus_shape_count (&type.shape) * gradus_dtype_size (type.dtype);
+      largest = MAX (largest, bytes);
+      if (self->best_weights != NULL && role != GRADUS_VARIABLE_OPTIMIZER &&
+          (self->best_weights[i] = g_try_malloc0 (MAX (1, bytes))) == NULL)
+        goto no_memory;
+    }
+  if ((self->host = g_try_malloc0 (largest)) != NULL)
+    return TRUE;
+no_memory:
+  g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
+                       _("There is no memory left for copies of the weights. Use a smaller model "
+                         "or batch."));
+  return FALSE;
+}
+
+static gsize
+variable_bytes (GradusTrainer *self)
+{
+  gsize bytes = 0;
+
+  for (guint i = 0; i < gradus_variables_n (self->variables); i++)
+    {
+      GradusVariableRole role;
+      GradusValueType    type;
+
+      gradus_variables_name (self->variables, i, &role, &type);
+      bytes += gradus_shape_count (&type.shape) * gradus_dtype_size (type.dtype);
+    }
+  return bytes;
+}
+
+static gboolean
+open_writer (GradusTrainer *self, GError **error)
+{
+  if (self->config.checkpoint_folder == NULL || self->config.workspace == NULL)
+    return TRUE;
+  self->writer = gradus_checkpoint_writer_new (self->config.workspace,
+                                               self->config.checkpoint_folder,
+                                               self->config.observer, self->options->keep,
+                                               variable_bytes (self), self->step, error);
+  if (self->writer == NULL)
+    return FALSE;
+  gradus_checkpoint_writer_set_marks (self->writer, self->best.step,
+                                      self->best_weights != NULL ? self->stopping.step : -1);
+  return TRUE;
+}
+
+static gboolean
+start (GradusTrainer *self, GError **error)
+{
+  GradusDevice *device = self->config.device;
+
+  self->variables = gradus_variables_new (self->train.program, device, error);
+  if (self->variables == NULL || !allocate_host (self, error) ||
+      !(self->train_execution = gradus_execution_new (self->train_plan, self->variables, device,
+                                                      error)))
+    return FALSE;
+  if (self->evaluate_plan != NULL &&
+      !(self->evaluate_execution = gradus_execution_new (self->evaluate_plan, self->variables,
+                                                         device, error)))
+    return FALSE;
+  if (!gradus_model_initialize (self->config.model, self->variables, self->config.seed, error))
+    return FALSE;
+  if (self->config.resume != NULL && !gradus_trainer_resume (self, error))
+    return FALSE;
+  return open_writer (self, error);
+}
+
+static gint64
+count_batches (GradusTrainer *self)
+{
+  gint64 n = self->config.train->funcs->n_batches (self->config.train);
+  gint64 wanted = self->options->steps_per_epoch;
+
+  return wanted > 0 ? MIN (n, wanted) : n;
+}
+
+static gboolean
+seek (GradusTrainer *self, GError **error)
+{
+  GradusBatchSource *source = self->config.train;
+
+  if (source->funcs->batch_size (source) != self->batch_size)
+    source->funcs->set_batch_size (source, self->batch_size);
+  if (!source->funcs->seek (source, self->epoch, self->position, error))
+    return FALSE;
+  self->n_batches = count_batches (self);
+  if (self->n_batches > 0)
+    return TRUE;
+  g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                       _("The training data has no batch. Give it more samples, or choose a "
+                         "smaller batch."));
+  return FALSE;
+}
+
+static gboolean
+read_float (GradusTrainer *self, GradusValueId id, double *value, GError **error)
+{
+  float x;
+
+  if (!gradus_execution_read (self->train_execution, id, &x, sizeof x, error))
+    return FALSE;
+  *value = x;
+  return TRUE;
+}
+
+/* Forward and backward, and what they say. */
+static gboolean
+run_gradients (GradusTrainer *self, const GradusBatch *batch, GradusStepResult *result, GError **error)
+{
+  GradusExecution *execution = self->train_execution;
+
+  result->n = batch->n_samples;
+  if (self->step_hyper != GRADUS_NO_VALUE)
+    gradus_execution_set_hyper (execution, self->step_hyper, self->step + 1);
+  if (!gradus_check_labels (&self->train, &self->binding, batch, error) ||
+      !gradus_set_batch (execution, &self->train, &self->binding, batch, error) ||
+      !gradus_execution_run_phases (execution, batch->n_samples, self->config.seed, self->step + 1,
+                                    GRADUS_PHASE_FORWARD, GRADUS_PHASE_BACKWARD, error) ||
+      !read_float (self, self->train.loss, &result->loss, error) ||
+      !read_float (self, self->train.norm, &result->norm, error))
+    return FALSE;
+  for (guint i = 0; i < self->options->n_metrics; i++)
+    if (!read_float (self, self->train.correct[i], &result->correct[i], error))
+      return FALSE;
+  return TRUE;
+}
+
+/* Whether to take the step all the same; the weights are as they were. */
+static gboolean
+judge_nonfinite (GradusTrainer *self, const GradusStepResult *result, gboolean *take, GError **error)
+{
+  gboolean         loss_is_bad = !isfinite (result->loss);
+  const char      *what = loss_is_bad ? "loss" : "gradient";
+  g_autofree char *data = NULL;
+
+  *take = TRUE;
+  if ((!loss_is_bad && isfinite (result->norm)) ||
+      self->options->on_nonfinite == GRADUS_NONFINITE_IGNORE)
+    return TRUE;
+  data = g_strdup_printf ("{\"rule\": \"nonfinite\", \"cause\": \"%s\", \"epoch\": %" G_GINT64_FORMAT
+                          ", \"batch\": %" G_GINT64_FORMAT "}",
+                          what, self->epoch + 1, self->position + 1);
+  if (self->options->on_nonfinite == GRADUS_NONFINITE_SKIP)
+    {
+      *take = FALSE;
+      self->skipped++;
+      /* The first, then ever more rarely: a run that skips every step still says so. */
+      if ((self->skipped & (self->skipped - 1)) == 0)
+        gradus_trainer_event (self, GRADUS_EVENT_FINDING, GRADUS_SEVERITY_WARNING, what,
+                              N_("A step was skipped because a value was not finite."), data);
+      return TRUE;
+    }
+  gradus_trainer_event (self, GRADUS_EVENT_FINDING, GRADUS_SEVERITY_ERROR, what,
+                        N_("Training stopped because a value was not finite."), data);
+  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NONFINITE,
+               loss_is_bad
+                   ? _("The loss became infinite or no number in step %" G_GINT64_FORMAT
+                       ". The weights are those before it. Lower the learning rate, clip the "
+                       "gradients, or check the data.")
+                   : _("A gradient became infinite or no number in step %" G_GINT64_FORMAT
+                       ". The weights are those before it. Lower the learning rate, clip the "
+                       "gradients, or check the data."),
+               self->step + 1);
+  return FALSE;
+}
+
+static gboolean
+run_update (GradusTrainer *self, GradusStepResult *result, GError **error)
+{
+  gint64 nanoseconds[3];
+
+  gradus_execution_times (self->train_execution, nanoseconds);
+  result->phases[0] = nanoseconds[0] / 1e9;
+  result->phases[1] = nanoseconds[1] / 1e9;
+  if (!gradus_execution_run_phases (self->train_execution, result->n, self->config.seed,
+                                    self->step + 1, GRADUS_PHASE_UPDATE, GRADUS_PHASE_UPDATE,
+                                    error))
+    return FALSE;
+  gradus_execution_times (self->train_execution, nanoseconds);
+  result->phases[2] = nanoseconds[2] / 1e9;
+  self->step++;
+  self->sums.samples += result->n;
+  self->sums.loss += result->loss * result->n;
+  for (guint i = 0; i < self->options->n_metrics; i++)
+    self->sums.correct[i] += result->correct[i];
+  return TRUE;
+}
+
+/* One batch. @more: FALSE when the epoch has no further one. */
+static gboolean
+take_step (GradusTrainer *self, gboolean *more, GError **error)
+{
+  GradusBatchSource *source = self->config.train;
+  GradusStepResult   result = { .begun = g_get_monotonic_time () };
+  GError            *inner = NULL;
+  const GradusBatch *batch = source->funcs->next (source, &inner);
+  gboolean           take;
+
+  result.input_wait = (g_get_monotonic_time () - result.begun) / 1e6;
+  *more = batch != NULL;
+  if (inner != NULL)
+    {
+      g_propagate_error (error, inner);
+      return FALSE;
+    }
+  if (batch == NULL)
+    return TRUE;
+  self->position++;
+  if (batch->n_samples == 0)
+    return TRUE;
+  if (!run_gradients (self, batch, &result, error) ||
+      !judge_nonfinite (self, &result, &take, error))
+    {
+      self->position--;
+      return FALSE;
+    }
+  if (!take)
+    return TRUE;
+  if (!run_update (self, &result, error) || !gradus_trainer_record_step (self, &result, error))
+    return FALSE;
+  gradus_trainer_set_progress (self, &result);
+  if (self->options->every > 0 && self->step % self->options->every == 0)
+    self->checkpoint_due = TRUE;
+  return TRUE;
+}
+
+static gboolean
+evaluate (GradusTrainer *self, GradusBatchSource *source, GradusScores *scores, GError **error)
+{
+  GradusSums sums;
+
+  if (!gradus_run_evaluation (self->evaluate_execution, &self->evaluate, &self->binding,
+                              self->options->n_metrics, source, &sums, error))
+    return FALSE;
+  scores->loss = sums.samples > 0 ? sums.loss / sums.samples : NAN;
+  for (guint i = 0; i < self->options->n_metrics; i++)
+    scores->metrics[i] = gradus_trainer_metric (&sums, i);
+  return TRUE;
+}
+
+static double
+monitored (GradusTrainer *self, const char *monitor)
+{
+  const GradusScores *scores = g_str_has_prefix (monitor, "train/") ? &self->last_train
+                                                                    : &self->last_validation;
+  const char         *name = strchr (monitor, '/') + 1;
+
+  for (guint i = 0; i < self->options->n_metrics; i++)
+    if (g_str_equal (name, self->options->metrics[i].name))
+      return scores->metrics[i];
+  return scores->loss;
+}
+
+static gboolean
+is_validation (const char *monitor)
+{
+  return g_str_has_prefix (monitor, "validation/");
+}
+
+/* The best checkpoint and early stopping, after the values of an epoch are known. */
+static gboolean
+watch (GradusTrainer *self, gboolean validated, GError **error)
+{
+  GradusTrainerOptions *options = self->options;
+
+  if (self->watch_best && (validated || !is_validation (options->monitor)) &&
+      gradus_watch_offer (&self->best, monitored (self, options->monitor), self->step))
+    self->checkpoint_due = self->checkpoint_best = TRUE;
+  if (!options->stop_early || !(validated || !is_validation (options->stop_monitor)))
+    return TRUE;
+  if (gradus_watch_offer (&self->stopping, monitored (self, options->stop_monitor), self->step))
+    {
+      if (self->best_weights == NULL)
+        return TRUE;
+      self->checkpoint_due = self->checkpoint_restore = TRUE;
+      return gradus_trainer_keep_best (self, error);
+    }
+  if (self->stopping.waited >= options->patience && self->epoch > 0)
+    self->stopped_early = TRUE;
+  return TRUE;
+}
+
+static gboolean
+end_epoch (GradusTrainer *self, GError **error)
+{
+  gboolean last = self->epoch + 1 == self->options->epochs;
+  gboolean validated = self->config.validation != NULL &&
+                       (last || (self->epoch + 1) % self->options->validation_every == 0);
+
+  self->last_train.loss = self->sums.samples > 0 ? self->sums.loss / self->sums.samples : NAN;
+  for (guint i = 0; i < self->options->n_metrics; i++)
+    self->last_train.metrics[i] = gradus_trainer_metric (&self->sums, i);
+  if (validated && !evaluate (self, self->config.validation, &self->last_validation, error))
+    return FALSE;
+  if (self->step > 0)
+    gradus_trainer_record_epoch (self, validated);
+  if (!watch (self, validated, error))
+    return FALSE;
+  gradus_trainer_set_progress (self, NULL);
+  self->epoch++;
+  self->position = 0;
+  self->sums = (GradusSums){ 0 };
+  if (self->pending_batch_size > 0)
+    self->batch_size = self->pending_batch_size;
+  self->pending_batch_size = 0;
+  if (self->options->every == 0 || self->checkpoint_due || self->stopped_early ||
+      self->epoch == self->options->epochs)
+    return gradus_trainer_checkpoint (self, FALSE, error);
+  return TRUE;
+}
+
+/* TRUE: to the end of the epoch, or stop is set. */
+static gboolean
+run_epoch (GradusTrainer *self, GError **error)
+{
+  gboolean more = TRUE;
+
+  if (!seek (self, error))
+    return FALSE;
+  while (more && self->position < self->n_batches)
+    {
+      gradus_trainer_take_commands (self);
+      if (self->stop)
+        return TRUE;
+      if (!take_step (self, &more, error))
+        return FALSE;
+      /* At the end of an epoch its values come first, then the checkpoint. */
+      if (self->checkpoint_due && self->position < self->n_batches &&
+          !gradus_trainer_checkpoint (self, FALSE, error))
+        return self->stop;
+    }
+  return end_epoch (self, error);
+}
+
+static gboolean
+restore (GradusTrainer *self, GError **error)
+{
+  g_autofree char *data = NULL;
+
+  if (self->best_weights == NULL || !self->stopping.seen || self->stopping.step == self->step)
+    return TRUE;
+  data = g_strdup_printf ("{\"best_step\": %" G_GINT64_FORMAT "}", self->stopping.step);
+  if (!gradus_trainer_restore_best (self, error))
+    return FALSE;
+  gradus_trainer_event (self, GRADUS_EVENT_MESSAGE, GRADUS_SEVERITY_NOTE, "early_stopping",
+                        N_("The best weights were put back."), data);
+  return gradus_trainer_checkpoint (self, TRUE, error);
+}
+
+static gboolean
+finish (GradusTrainer *self, GError **error)
+{
+  if (self->stopped_early)
+    gradus_trainer_event (self, GRADUS_EVENT_MESSAGE, GRADUS_SEVERITY_NOTE, "early_stopping",
+                          N_("Training ended early: the watched value did not improve."), NULL);
+  if (!restore (self, error))
+    return FALSE;
+  if (self->config.test != NULL)
+    {
+      if (!evaluate (self, self->config.test, &self->last_test, error))
+        return FALSE;
+      if (self->step > 0)
+        gradus_trainer_record_test (self);
+    }
+  gradus_trainer_set_progress (self, NULL);
+  return TRUE;
+}
+
+static gboolean
+train (GradusTrainer *self, GError **error)
+{
+  while (self->epoch < self->options->epochs && !self->stopped_early)
+    {
+      g_autoptr (GError) inner = NULL;
+
+      if (run_epoch (self, &inner))
+        {
+          if (self->stop)
+            return gradus_trainer_checkpoint (self, FALSE, error);
+          continue;
+        }
+      /* Whoever cancels the source wants the run to stop and be kept. */
+      if (!g_error_matches (inner, GRADUS_ERROR, GRADUS_ERROR_CANCELLED))
+        {
+          g_propagate_error (error, g_steal_pointer (&inner));
+          return FALSE;
+        }
+      self->stop = TRUE;
+      return gradus_trainer_checkpoint (self, FALSE, error);
+    }
+  return finish (self, error);
+}
+
+GradusRunStatus
+gradus_trainer_run (GradusTrainer *self, GError **error)
+{
+  g_autoptr (GError) inner = NULL;
+  GradusRunStatus    status;
+  gboolean           ok;
+
+  gradus_pool_adopt_thread ();
+  ok = start (self, &inner);
+  if (ok)
+    {
+      gradus_trainer_open_series (self);
+      gradus_trainer_status (self, GRADUS_RUN_RUNNING, NULL);
+      ok = train (self, &inner);
+    }
+  if (self->writer != NULL)
+    gradus_trainer_wait_writer (self);
+  status = !ok && !self->stop ? GRADUS_RUN_FAILED
+           : self->stop       ? GRADUS_RUN_STOPPED
+                              : GRADUS_RUN_FINISHED;
+  gradus_trainer_status (self, status, inner ? inner->message : NULL);
+  if (status == GRADUS_RUN_FAILED)
+    g_propagate_error (error, g_steal_pointer (&inner));
+  return status;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "train/gradus-checkpoint-writer.h"
+#include "train/gradus-compile.h"
+#include "train/gradus-process-memory.h"
+#include "train/gradus-tensor-histogram.h"
+#include "train/gradus-trainer.h"
+
+G_BEGIN_DECLS
+
+/* The best of a series so far; both early stopping and the best checkpoint keep one. */
+typedef struct
+{
+  gboolean is_min;
+  double   min_delta;
+  gboolean seen;
+  double   best;
+  gint64   step; /* where the best was met */
+  gint64   waited; /* values since then */
+} GradusWatch;
+
+/* Whether @value is the best so far. */
+gboolean gradus_watch_offer (GradusWatch *self, double value, gint64 step);
+
+/* A live option by the name of its hyper. */
+typedef struct
+{
+  char         *name;
+  GradusValueId id;
+} GradusHyper;
+
+typedef struct
+{
+  GradusCommandType type;
+  gint64            id;
+  char             *option;
+  double            value;
+} GradusCommand;
+
+/* Running sums of an epoch, over true counts. */
+typedef struct
+{
+  gint64 samples;
+  double loss;
+  double correct[GRADUS_MAX_METRICS];
+} GradusSums;
+
+/* What one step was like. */
+typedef struct
+{
+  guint  n;
+  double loss, norm;
+  double correct[GRADUS_MAX_METRICS];
+  double input_wait, phases[3]; /* seconds */
+  gint64 begun;                 /* monotonic microseconds */
+} GradusStepResult;
+
+/* Handles of the observer's series. */
+typedef struct
+{
+  guint  loss, learning_rate, norm;
+  guint  time_step, time_input, time_phases[3], time_log, throughput;
+  guint  host_current, host_peak, device_current, device_peak;
+  guint  epoch;
+  guint  train[GRADUS_MAX_METRICS];
+  guint  validation_loss, validation[GRADUS_MAX_METRICS];
+  guint *weights, *gradients; /* per trained variable */
+  guint *layer_norms;         /* per layer with trained variables */
+} GradusSeries;
+
+typedef struct
+{
+  double loss;
+  double metrics[GRADUS_MAX_METRICS];
+} GradusScores;
+
+struct _GradusTrainer
+{
+  GradusTrainerConfig config;
+  GradusTrainerOptions *options;
+  GradusBinding       binding;
+  GradusCompiled      train, evaluate;
+  GradusPlan         *train_plan, *evaluate_plan;
+  GradusTrainerMemory memory;
+  guint               max_batch;
+
+  GradusVariables *variables;
+  GradusExecution *train_execution, *evaluate_execution;
+  GArray          *hypers; /* GradusHyper, of the training program */
+  GradusValueId    step_hyper;
+  GPtrArray       *layer_names; /* with trained variables, in order */
+  guint           *layer_of;    /* per trained variable: index into layer_names */
+  float           *host;        /* room for the largest trained variable */
+  float          **best_weights; /* by variable, for restore_best; NULL entries for optimizer state */
+
+  gint64       step, epoch, position, n_batches;
+  guint        batch_size, pending_batch_size;
+  GradusSums   sums;
+  GradusScores last_train, last_validation, last_test;
+  GradusWatch  best, stopping;
+  gboolean     watch_best;
+  gboolean     stopped_early;
+  gint64       skipped;
+  GradusCheckpointWriter *writer;
+  gboolean     checkpoint_due, checkpoint_best, checkpoint_restore;
+
+  GradusSeries         series;
+  GradusProcessMemory  process;
+  double               log_seconds;
+  gboolean             paused, stop, step_once;
+
+  GMutex   lock; /* guards what follows */
+  GCond    posted;
+  GQueue   commands;
+  GradusTrainerProgress progress;
+  double   step_seconds; /* mean, smoothed */
+};
+
+/* gradus-trainer.c */
+double gradus_trainer_metric (const GradusSums *sums, guint i);
+
+/* gradus-trainer-commands.c: between two steps. Waits while paused. Sets stop. */
+void gradus_trainer_take_commands (GradusTrainer *self);
+void gradus_trainer_clear_commands (GradusTrainer *self);
+void gradus_trainer_status (GradusTrainer *self, GradusRunStatus status, const char *message);
+void gradus_trainer_event  (GradusTrainer  *self,
+                            GradusEventKind kind,
+                            GradusSeverity  severity,
+                            const char     *subject,
+                            const char     *message,
+                            const char     *data);
+
+/* gradus-trainer-record.c */
+void     gradus_trainer_open_series   (GradusTrainer *self);
+gboolean gradus_trainer_record_step   (GradusTrainer *self, const GradusStepResult *result, GError **error);
+void     gradus_trainer_record_epoch  (GradusTrainer *self, gboolean validated);
+void     gradus_trainer_record_test   (GradusTrainer *self);
+void     gradus_trainer_set_progress  (GradusTrainer *self, const GradusStepResult *result);
+
+/* gradus-trainer-state.c */
+gboolean gradus_trainer_checkpoint    (GradusTrainer *self, gboolean force, GError **error);
+gboolean gradus_trainer_resume        (GradusTrainer *self, GError **error);
+gboolean gradus_trainer_keep_best     (GradusTrainer *self, GError **error);
+gboolean gradus_trainer_restore_best  (GradusTrainer *self, GError **error);
+/* Waits for the writer; FALSE when it was given up. */
+gboolean gradus_trainer_wait_writer   (GradusTrainer *self);
+
+/* gradus-evaluate.c */
+gboolean gradus_run_evaluation (GradusExecution      *execution,
+                                const GradusCompiled *compiled,
+                                const GradusBinding  *binding,
+                                guint                 n_metrics,
+                                GradusBatchSource    *source,
+                                GradusSums           *sums,
+                                GError              **error);
+/* Labels outside the classes are refused before they are used. */
+gboolean gradus_check_labels   (const GradusCompiled *compiled,
+                                const GradusBinding  *binding,
+                                const GradusBatch    *batch,
+                                GError              **error);
+gboolean gradus_set_batch      (GradusExecution      *execution,
+                                const GradusCompiled *compiled,
+                                const GradusBinding  *binding,
+                                const GradusBatch    *batch,
+                                GError              **error);
+
+G_END_DECLS
