@@ -363,9 +363,15 @@ run_node (GradusExecution *self, guint i, guint64 seed, guint64 step, GError **e
 }
 
 gboolean
-gradus_execution_run (GradusExecution *self, gint64 batch, guint64 seed, guint64 step, GError **error)
+gradus_execution_run_phases (GradusExecution *self,
+                             gint64 batch,
+                             guint64 seed,
+                             guint64 step,
+                             GradusPhase first,
+                             GradusPhase last,
+                             GError **error)
 {
-  GradusPhase phase = GRADUS_PHASE_FORWARD;
+  GradusPhase phase = first;
   gint64 start, now;
 
   g_return_val_if_fail (self != NULL, FALSE);
@@ -375,6 +381,8 @@ gradus_execution_run (GradusExecution *self, gint64 batch, guint64 seed, guint64
   for (guint i = 0; i < self->n_nodes; i++)
     {
       GradusPhase next = gradus_program_node (self->program, i)->phase;
+      if (next < first || next > last)
+        continue;
       if (next != phase)
         {
           now = now_nanoseconds ();
@@ -389,6 +397,13 @@ gradus_execution_run (GradusExecution *self, gint64 batch, guint64 seed, guint64
     return FALSE;
   self->nanoseconds[phase] += now_nanoseconds () - start;
   return TRUE;
+}
+
+gboolean
+gradus_execution_run (GradusExecution *self, gint64 batch, guint64 seed, guint64 step, GError **error)
+{
+  return gradus_execution_run_phases (self, batch, seed, step, GRADUS_PHASE_FORWARD,
+                                      GRADUS_PHASE_UPDATE, error);
 }
 
 gboolean

@@ -60,6 +60,11 @@ void     gradus_execution_set_hyper (GradusExecution *self, GradusValueId id, fl
 float    gradus_execution_get_hyper (GradusExecution *self, GradusValueId id);
 /* One pass over the program for @batch samples. @seed and @step key the random numbers. */
 gboolean gradus_execution_run       (GradusExecution *self, gint64 batch, guint64 seed, guint64 step, GError **error);
+/* Likewise only the nodes of the phases from @first to @last. The parts of one run follow each other
+ * with the same batch, seed and step; between them the caller may read what was made so far, and
+ * leave the rest out: so a step whose gradient is not finite updates nothing. In such a program the
+ * nodes of a phase stand after those of the phases before it. */
+gboolean gradus_execution_run_phases (GradusExecution *self, gint64 batch, guint64 seed, guint64 step, GradusPhase first, GradusPhase last, GError **error);
 /* A value of the last run to the host; @bytes must be its size at the last batch. */
 gboolean gradus_execution_read      (GradusExecution *self, GradusValueId id, void *data, gsize bytes, GError **error);
 /* The same plan op by op with a callback after each; same bits. */

@@ -127,6 +127,7 @@ gradus_initializer_read (GradusInitializer *self,
     self->seed = gradus_json_int (config, "seed", G_MININT64, G_MAXINT64, 0);
   /* Keras 2 writes the type into some of them. */
   gradus_json_ignore (config, "dtype", NULL);
+  gradus_json_unavailable (config, "input_axes", "output_axes", NULL);
   return gradus_json_end (config, NULL);
 }
 

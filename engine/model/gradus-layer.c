@@ -276,8 +276,14 @@ void
 gradus_layer_write_args (const GradusLayer *self, JsonObject *config)
 {
   for (guint i = 0; i < n_args (self->klass); i++)
-    json_object_set_member (config, self->klass->args[i].name,
-                            write_arg (&self->klass->args[i], &self->args[i]));
+    {
+      const GradusArgSpec *spec = &self->klass->args[i];
+
+      /* What can have one value only is left out, since not every version of Keras knows it; but
+       * data_format's default is a setting of the reader's machine. */
+      if (spec->kind != GRADUS_ARG_ONLY || g_str_equal (spec->name, "data_format"))
+        json_object_set_member (config, spec->name, write_arg (spec, &self->args[i]));
+    }
 }
 
 const GradusArg *

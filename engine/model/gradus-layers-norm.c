@@ -21,6 +21,9 @@ static const GradusArgSpec batch_normalization_args[] = {
   { "beta_constraint", GRADUS_ARG_ONLY, "null", 0, 0 },
   { "gamma_constraint", GRADUS_ARG_ONLY, "null", 0, 0 },
   { "synchronized", GRADUS_ARG_ONLY, "false", 0, 0 },
+  { "renorm", GRADUS_ARG_ONLY, "false", 0, 0 },
+  { "renorm_clipping", GRADUS_ARG_ONLY, "null", 0, 0 },
+  { "renorm_momentum", GRADUS_ARG_ONLY, "0.99", 0, 0 },
   { NULL },
 };
 
