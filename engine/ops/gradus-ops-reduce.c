@@ -27,6 +27,7 @@ axes_of_mask (guint32 mask, gint64 *axes)
   return n;
 }
 
+/* @dy, of the shape of @node's output, over the shape of its input. */
 static gboolean
 put_back (GradusProgram    *program,
           const GradusNode *node,
@@ -54,6 +55,30 @@ GRADUS_GRADIENT (gradient_reduce_sum)
 GRADUS_GRADIENT (gradient_reduce_mean)
 {
   return put_back (program, node, output_gradients[0], TRUE, &input_gradients[0], error);
+}
+
+/* The gradient is shared equally by all that are the greatest, as in TensorFlow. x - max(x) is 0 for
+ * these and negative for the others, and relu_grad lets through what stands where its second
+ * argument is positive. */
+GRADUS_GRADIENT (gradient_reduce_max)
+{
+  const float   one = 1;
+  guint         n;
+  const gint64 *axes = gradus_node_ints (node, "axes", &n);
+  GradusValueId x = node->inputs[0], max, below, ones, chosen, count, share;
+
+  ones = gradus_program_add_constant (program, GRADUS_DTYPE_FLOAT32, gradus_shape (0), &one);
+  return put_back (program, node, node->outputs[0], FALSE, &max, error)
+         && gradus_op_emit (program, "subtract", &below, error, 2, x, max)
+         && gradus_program_add_node (program, "affine", 0, &below, 1, &below, error, "offset", 1e-30,
+                                     NULL)
+         && gradus_op_emit (program, "broadcast_like", &ones, error, 2, ones, x)
+         && gradus_op_emit (program, "relu_grad", &chosen, error, 2, ones, below)
+         && gradus_program_add_node (program, "reduce_sum", 0, &chosen, 1, &count, error, "axes", n,
+                                     axes, "keepdims", gradus_node_int (node, "keepdims"), NULL)
+         && gradus_op_emit (program, "divide", &share, error, 2, output_gradients[0], count)
+         && put_back (program, node, share, FALSE, &share, error)
+         && gradus_op_emit (program, "multiply", &input_gradients[0], error, 2, chosen, share);
 }
 
 /* The place in an array of @reduced shape (axes of @mask left out or 1) for a place in @shape. */
@@ -342,23 +367,26 @@ static const GradusOpCase sum_squares_cases[] = {
 
 #define SUM_HINT N_ ("its numbers are so large that their sum overflows")
 
-#define REDUCE_ROW(op_name, builder, reference_, hint)                                             \
+#define REDUCE_ROW(op_name, builder, needs, reference_, hint)                                      \
   {                                                                                                \
     .name = op_name, .version = 1, .min_inputs = 1, .max_inputs = 1, .n_outputs = 1,               \
-    .attrs = reduce_attrs, .infer = infer_reduce, .gradient = builder, .inplace = -1,              \
+    .attrs = reduce_attrs, .infer = infer_reduce, .gradient = builder,                             \
+    .gradient_needs = (needs), .inplace = -1,                                                      \
     .precision = GRADUS_PRECISION_FLOAT32, .cost = gradus_op_cost_elementwise, .nan_hint = hint,   \
     .reference = reference_, .cases = reduce_cases,                                                \
   }
 
 const GradusOp gradus_ops_reduce[] = {
-  REDUCE_ROW ("reduce_sum", gradient_reduce_sum, reference_reduce_sum, SUM_HINT),
+  REDUCE_ROW ("reduce_sum", gradient_reduce_sum, 0, reference_reduce_sum, SUM_HINT),
   REDUCE_ROW ("reduce_mean",
               gradient_reduce_mean,
+              0,
               reference_reduce_mean,
               N_ ("its numbers are so large that their sum overflows, or there are none: the mean of "
                   "an empty axis is not a number")),
   REDUCE_ROW ("reduce_max",
-              NULL,
+              gradient_reduce_max,
+              GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_OUTPUT (0),
               reference_reduce_max,
               N_ ("an axis is empty: the greatest of no numbers is minus infinity")),
   {

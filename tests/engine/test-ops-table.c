@@ -68,7 +68,8 @@ check_inference (const GradusOp *op, const GradusOpCase *c, gint64 batch)
     }
 }
 
-/* The reference writes each element that was inferred, and not the one behind. */
+/* The reference writes each element that was inferred, and not the one behind. An empty batch is
+ * nothing to write, but no harm either; what is reduced over it need not be a number. */
 static void
 check_written (const GradusOp *op, const GradusOpCase *c, gint64 batch)
 {
@@ -90,7 +91,7 @@ check_written (const GradusOp *op, const GradusOpCase *c, gint64 batch)
       for (gint64 j = 0; j < n; j++)
         {
           g_assert_cmpint (memcmp (&y[j], &untouched, sizeof untouched), !=, 0);
-          g_assert_true (isfinite (y[j]));
+          g_assert_true (batch == 0 || isfinite (y[j]));
         }
       g_assert_cmpint (memcmp (&y[n], &untouched, sizeof untouched), ==, 0);
     }
@@ -127,6 +128,8 @@ test_cases (gconstpointer data)
       check_inference (op, c, 1);
       check_written (op, c, 3);
       check_written (op, c, 1);
+      check_inference (op, c, 0);
+      check_written (op, c, 0);
       check_cost (op, c, 64);
     }
 }
