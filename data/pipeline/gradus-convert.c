@@ -4,12 +4,12 @@
 #define OPTIMIZED __attribute__ ((optimize ("O3")))
 
 /* No version may use a fused multiply-add: bits would depend on the machine. */
-#define RESCALE(name, type, target)                                                          \
-  OPTIMIZED target static void name (const type *restrict from, gsize n, GradusRescale r,    \
-                                     float *restrict to)                                     \
-  {                                                                                          \
-    for (gsize i = 0; i < n; i++)                                                            \
-      to[i] = (float) from[i] * r.scale + r.offset;                                          \
+#define RESCALE(name, type, target)                                                                \
+  OPTIMIZED target static void name (const type *restrict from, gsize n, GradusRescale r,          \
+                                     float *restrict to)                                           \
+  {                                                                                                \
+    for (gsize i = 0; i < n; i++)                                                                  \
+      to[i] = (float) from[i] * r.scale + r.offset;                                                \
   }
 
 RESCALE (rescale_uint8, guint8, )

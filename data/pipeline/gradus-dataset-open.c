@@ -19,7 +19,7 @@ batch_dtype (GradusDataset *self, const GradusArraySpec *spec, gboolean input)
   if (input)
     return self->stages.to_float || is_float ? GRADUS_DTYPE_FLOAT32 : spec->dtype;
   return is_float || spec->rank > 0 || self->stages.one_hot != 0 ? GRADUS_DTYPE_FLOAT32
-                                                                : GRADUS_DTYPE_INT32;
+                                                                 : GRADUS_DTYPE_INT32;
 }
 
 static void
@@ -83,14 +83,15 @@ arrays_to_string (const GradusArraySpec *specs, guint n)
 static gboolean
 check_same (GradusDataset *self, GradusPart part, GradusJsonObject *data)
 {
-  GradusSource    *train = self->parts[GRADUS_PART_TRAIN].source;
-  GradusSource    *other = self->parts[part].source;
-  gboolean         inputs = same_arrays (self, train->inputs, train->n_inputs, other->inputs,
-                                         other->n_inputs, TRUE);
+  GradusSource *train = self->parts[GRADUS_PART_TRAIN].source;
+  GradusSource *other = self->parts[part].source;
+  gboolean      inputs =
+      same_arrays (self, train->inputs, train->n_inputs, other->inputs, other->n_inputs, TRUE);
   g_autofree char *have = NULL, *want = NULL;
 
-  if (inputs && same_arrays (self, train->targets, train->n_targets, other->targets,
-                             other->n_targets, FALSE))
+  if (inputs
+      && same_arrays (self, train->targets, train->n_targets, other->targets, other->n_targets,
+                      FALSE))
     return TRUE;
   have = inputs ? arrays_to_string (other->targets, other->n_targets)
                 : arrays_to_string (other->inputs, other->n_inputs);
@@ -107,8 +108,8 @@ static GradusSource *
 open_part (GradusDataset *self, GradusJsonObject *data, GradusPart part, const char *base)
 {
   g_autoptr (GradusJsonObject) spec = gradus_json_object (data, gradus_part_name (part));
-  g_autoptr (GError)           error = NULL;
-  GradusSource                *source;
+  g_autoptr (GError) error = NULL;
+  GradusSource *source;
 
   if (spec == NULL)
     return NULL;
@@ -184,22 +185,23 @@ check_stages (GradusDataset *self, GradusJsonObject *data)
                            " values of each label; at most %d are possible. Are the labels right?"),
                         stages->one_hot, GRADUS_MAX_CLASSES);
   if (sample > MAX_BATCH_BYTES / stages->batch_size)
-    gradus_json_refuse (data, "pipeline",
-                        _ ("A batch of %u samples of %" G_GINT64_FORMAT
-                           " bytes fits no memory; make it smaller."),
-                        stages->batch_size, sample);
+    gradus_json_refuse (
+        data, "pipeline",
+        _ ("A batch of %u samples of %" G_GINT64_FORMAT " bytes fits no memory; make it smaller."),
+        stages->batch_size, sample);
   if (stages->drop_remainder && self->parts[GRADUS_PART_TRAIN].n_samples < stages->batch_size)
-    gradus_json_refuse (data, "pipeline",
-                        _ ("There are %" G_GINT64_FORMAT
-                           " samples for training, fewer than one batch of %u, and "
-                           "“drop_remainder” drops what is no whole batch. Make the batch smaller."),
-                        self->parts[GRADUS_PART_TRAIN].n_samples, stages->batch_size);
+    gradus_json_refuse (
+        data, "pipeline",
+        _ ("There are %" G_GINT64_FORMAT " samples for training, fewer than one batch of %u, and "
+           "“drop_remainder” drops what is no whole batch. Make the batch smaller."),
+        self->parts[GRADUS_PART_TRAIN].n_samples, stages->batch_size);
 }
 
 static gboolean
 check_one_hot (GradusDataset *self, GError **error)
 {
-  return self->stages.one_hot == 0 || gradus_dataset_check_labels (self, self->stages.one_hot, error);
+  return self->stages.one_hot == 0
+         || gradus_dataset_check_labels (self, self->stages.one_hot, error);
 }
 
 static void

@@ -9,6 +9,7 @@
 #define AUTO_BYTES (64 * 1024 * 1024)
 #define AUTO_MIN 2
 #define AUTO_MAX 8
+
 static const char *const part_names[] = { "train", "validation", "test" };
 
 const char *
@@ -88,8 +89,8 @@ gradus_dataset_batch_size (GradusDataset *self)
   return self->stages.batch_size;
 }
 
-/* Whether the shapes differ in axes of size 1 only; then @dims gets @want with the sizes of the axes
- * that take any (-1). */
+/* Whether the shapes differ in axes of size 1 only; then @dims gets @want with the sizes of the
+ * axes that take any (-1). */
 static gboolean
 fit (const GradusArraySpec *have, guint rank, const gint64 *want, gint64 *dims)
 {
@@ -141,10 +142,11 @@ gradus_dataset_set_input_shape (GradusDataset *self,
     {
       have = gradus_array_spec_to_string (spec);
       want = gradus_array_spec_to_string (&wanted);
-      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _ ("The samples of the data's “%s” are %s, but the model's input wants %s. Change "
-                      "the model's input shape, or add a Reshape layer."),
-                   spec->name, have, want);
+      g_set_error (
+          error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+          _ ("The samples of the data's “%s” are %s, but the model's input wants %s. Change "
+             "the model's input shape, or add a Reshape layer."),
+          spec->name, have, want);
       return FALSE;
     }
   memcpy (wanted.dims, fitted, rank * sizeof fitted[0]);
@@ -207,8 +209,8 @@ gradus_dataset_memory (GradusDataset *self, guint batch_size)
     {
       if (self->parts[i].source == NULL)
         continue;
-      memory.batches
-          += gradus_dataset_batch_bytes (self, size) * (1 + gradus_dataset_depth (self, size));
+      memory.batches +=
+          gradus_dataset_batch_bytes (self, size) * (1 + gradus_dataset_depth (self, size));
       if (!self->stages.cache)
         memory.batches += gradus_cache_sample_bytes (self->parts[i].source) * size;
       if (i == GRADUS_PART_VALIDATION && self->split)
@@ -264,7 +266,7 @@ gradus_dataset_describe (GradusDataset *self)
 static gboolean
 make_cache (GradusDataset *self, GradusPart part, GError **error)
 {
-  GradusPart         owner = part == GRADUS_PART_VALIDATION && self->split ? GRADUS_PART_TRAIN : part;
+  GradusPart owner = part == GRADUS_PART_VALIDATION && self->split ? GRADUS_PART_TRAIN : part;
   GradusDatasetPart *of = &self->parts[owner];
   gboolean           fine = TRUE;
 

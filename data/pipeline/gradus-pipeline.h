@@ -17,10 +17,10 @@ G_BEGIN_DECLS
  *   targets  class indices (rank 0, integer) as int32, all others as float32; after one_hot float32
  *            of shape (classes)
  *
- * Stages: cache, shuffle, batch (32 without one), rescale, cast, one_hot, prefetch. Their effect does
- * not depend on their order, with two exceptions that are refused: shuffle after batch, and
- * something that cannot be. An order that misleads is told by gradus_dataset_warnings(). shuffle and
- * drop_remainder are for training only. Caching keeps what the source gave, before any stage.
+ * Stages: cache, shuffle, batch (32 without one), rescale, cast, one_hot, prefetch. rescales work
+ * in their order; for the rest the order does not matter. shuffle after batch is refused, and an
+ * order that only misleads is told by gradus_dataset_warnings(). shuffle and drop_remainder are for
+ * training only. Caching keeps what the source gave, before any stage.
  *
  * one_hot without "classes" takes as many as the training labels have.
  *
@@ -47,8 +47,8 @@ const char *gradus_part_name (GradusPart part);
  *
  * Opens the sources (see gradus_source_open()) and checks the stages; nothing is cached yet. With
  * {"split": f} validation gets round(f n) samples of the training source, at least one and not all,
- * drawn by the seed, in the source's order. Where both are classes, labels of validation and test
- * are checked against nothing here: see gradus_dataset_check_labels().
+ * drawn by the seed, in the source's order. Labels are checked against nothing but one_hot: see
+ * gradus_dataset_check_labels().
  */
 GradusDataset *
 gradus_dataset_new (GradusJsonObject *data, const char *base, guint64 seed, GError **error);

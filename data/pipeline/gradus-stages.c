@@ -20,11 +20,11 @@ typedef enum
   N_STAGES
 } Stage;
 
-static const char *const stage_names[] = {
-  "cache",     "shuffle", "batch",   "prefetch", "one_hot",      "rescale",   "cast", "normalize",
-  "resize",    "crop",    "pad",     "filter",   "fill_missing", "vectorize", "augment",
-  "shard",     "repeat",  NULL
-};
+static const char *const stage_names[] = { "cache",        "shuffle",   "batch",   "prefetch",
+                                           "one_hot",      "rescale",   "cast",    "normalize",
+                                           "resize",       "crop",      "pad",     "filter",
+                                           "fill_missing", "vectorize", "augment", "shard",
+                                           "repeat",       NULL };
 
 /* Where each stage stands that may stand only once; -1: nowhere. */
 typedef int Places[RESCALE];
@@ -68,16 +68,15 @@ read_batch (GradusStages *self, GradusJsonObject *stage)
 
   if (!is_object (stage, "batch"))
     {
-      self->batch_size
-          = gradus_json_int (stage, "batch", 1, GRADUS_MAX_BATCH_SIZE, DEFAULT_BATCH_SIZE);
+      self->batch_size =
+          gradus_json_int (stage, "batch", 1, GRADUS_MAX_BATCH_SIZE, DEFAULT_BATCH_SIZE);
       return;
     }
   object = gradus_json_object (stage, "batch");
   if (object == NULL)
     return;
   gradus_json_unavailable (object, "pad", "balance", "buckets", NULL);
-  self->batch_size
-      = gradus_json_int (object, "size", 1, GRADUS_MAX_BATCH_SIZE, DEFAULT_BATCH_SIZE);
+  self->batch_size = gradus_json_int (object, "size", 1, GRADUS_MAX_BATCH_SIZE, DEFAULT_BATCH_SIZE);
   self->drop_remainder = gradus_json_bool (object, "drop_remainder", FALSE);
   gradus_json_end (object, NULL);
 }
@@ -109,7 +108,7 @@ static void
 read_rescale (GradusStages *self, GradusJsonObject *stage)
 {
   g_autoptr (GradusJsonObject) object = gradus_json_object (stage, "rescale");
-  GradusRescale                rescale;
+  GradusRescale rescale;
 
   if (object == NULL)
     return;
@@ -146,7 +145,7 @@ static int
 stage_kind (GradusJsonObject *stage)
 {
   g_autoptr (GList) keys = json_object_get_members (gradus_json_peek (stage));
-  const char       *near;
+  const char *near;
 
   if (g_list_length (keys) != 1)
     {
@@ -171,7 +170,7 @@ static void
 read_stage (GradusStages *self, GradusJsonArray *list, guint at, Places places)
 {
   g_autoptr (GradusJsonObject) stage = gradus_json_array_object (list, at);
-  int                          kind = stage != NULL ? stage_kind (stage) : -1;
+  int kind = stage != NULL ? stage_kind (stage) : -1;
 
   if (kind < 0)
     return;
@@ -190,7 +189,7 @@ read_stage (GradusStages *self, GradusJsonArray *list, guint at, Places places)
                             stage_names[kind]);
       places[kind] = at;
     }
-  readers[kind] (self, stage);
+  readers[kind](self, stage);
   if (kind >= ONE_HOT)
     json_array_add_object_element (self->kept, json_object_ref (gradus_json_peek (stage)));
 }
@@ -220,10 +219,10 @@ void
 gradus_stages_read (GradusStages *self, GradusJsonObject *data)
 {
   g_autoptr (GradusJsonArray) list = gradus_json_array (data, "pipeline", MAX_STAGES);
-  Places                      places;
-  guint                       n = list != NULL ? gradus_json_array_length (list) : 0;
+  Places places;
+  guint  n = list != NULL ? gradus_json_array_length (list) : 0;
 
-  *self = (GradusStages) { .batch_size = DEFAULT_BATCH_SIZE };
+  *self = (GradusStages){ .batch_size = DEFAULT_BATCH_SIZE };
   self->warnings = g_ptr_array_new_with_free_func (g_free);
   self->kept = json_array_new ();
   for (guint i = 0; i < G_N_ELEMENTS (places); i++)

@@ -8,8 +8,8 @@ G_BEGIN_DECLS
 /**
  * GradusFile:
  *
- * A regular file opened for reading at any place, by any thread. Once open it stays readable when it
- * is renamed or unlinked; when it is cut short, reading fails (a mapping would end the process).
+ * A regular file opened for reading at any place, by any thread. Once open it stays readable when
+ * it is renamed or unlinked; when it is cut short, reading fails (a mapping would end the process).
  */
 typedef struct
 {

@@ -37,9 +37,9 @@ line_read (GradusSource *source,
       if (inputs != NULL && inputs[0] != NULL)
         ((float *) inputs[0])[i] = rounded;
       if (targets != NULL && targets[0] != NULL)
-        ((float *) targets[0])[i]
-            = (float) (3.0 * rounded + 2.0
-                       + self->noise * gradus_philox_normal (&self->noises, samples[i]));
+        ((float *) targets[0])[i] =
+            (float) (3.0 * rounded + 2.0
+                     + self->noise * gradus_philox_normal (&self->noises, samples[i]));
     }
   return TRUE;
 }
@@ -49,9 +49,9 @@ line_fingerprint (GradusSource *source, GChecksum *checksum, GError **error)
 {
   LineSource      *self = (LineSource *) source;
   char             noise[G_ASCII_DTOSTR_BUF_SIZE];
-  g_autofree char *text = g_strdup_printf (
-      "line %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT " %s\n", source->n_samples,
-      g_ascii_dtostr (noise, sizeof noise, self->noise), self->seed, self->part);
+  g_autofree char *text =
+      g_strdup_printf ("line %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT " %s\n", source->n_samples,
+                       g_ascii_dtostr (noise, sizeof noise, self->noise), self->seed, self->part);
 
   g_checksum_update (checksum, (const guchar *) text, -1);
   return TRUE;
@@ -80,10 +80,10 @@ static const GradusSourceFuncs line_funcs = {
 static GradusSource *
 line_new (gint64 n_samples, double noise, guint64 seed, const char *part)
 {
-  LineSource          *self = g_new0 (LineSource, 1);
+  LineSource           *self = g_new0 (LineSource, 1);
   const GradusArraySpec one = { .dtype = GRADUS_DTYPE_FLOAT32, .rank = 1, .dims = { 1 } };
-  g_autofree char     *inputs = g_strconcat ("line/x/", part, NULL);
-  g_autofree char     *noises = g_strconcat ("line/noise/", part, NULL);
+  g_autofree char      *inputs = g_strconcat ("line/x/", part, NULL);
+  g_autofree char      *noises = g_strconcat ("line/noise/", part, NULL);
 
   self->parent.funcs = &line_funcs;
   self->parent.n_samples = n_samples;
@@ -105,8 +105,8 @@ gradus_generator_source_open (GradusJsonObject *spec,
                               const char       *part,
                               GError          **error)
 {
-  static const char *const names[] = { "line",    "blobs", "moons", "circles",    "spirals",
-                                       "xor",     "sine",  "regression", NULL };
+  static const char *const names[] = { "line", "blobs", "moons",      "circles", "spirals",
+                                       "xor",  "sine",  "regression", NULL };
   int                      which;
   gint64                   n_samples;
   double                   noise;

@@ -95,12 +95,12 @@ static const GradusSourceFuncs idx_funcs = {
 };
 
 static gboolean
-add_file (IdxSource       *self,
-          gboolean         input,
-          const char      *name,
-          const char      *file,
-          const char      *base,
-          GError         **error)
+add_file (IdxSource  *self,
+          gboolean    input,
+          const char *name,
+          const char *file,
+          const char *base,
+          GError    **error)
 {
   GradusSource    *source = &self->parent;
   g_autofree char *path = g_canonicalize_filename (file, base);
@@ -143,12 +143,12 @@ add_file (IdxSource       *self,
 static void
 add_files (IdxSource *self, GradusJsonObject *spec, const char *key, const char *base)
 {
-  gboolean                     input = g_str_equal (key, "inputs");
-  g_autoptr (GError)           error = NULL;
+  gboolean input = g_str_equal (key, "inputs");
+  g_autoptr (GError) error = NULL;
   g_autoptr (GradusJsonObject) by_name = NULL;
-  JsonNode                    *node = gradus_json_node (spec, key);
-  g_autoptr (GList)            names = NULL;
-  const char                  *file;
+  JsonNode *node = gradus_json_node (spec, key);
+  g_autoptr (GList) names = NULL;
+  const char *file;
 
   if (node == NULL || !JSON_NODE_HOLDS_OBJECT (node))
     {

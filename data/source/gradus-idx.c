@@ -16,8 +16,8 @@ static const struct
   guint8      size;
   GradusDType dtype;
 } types[] = {
-  { 0x08, 1, GRADUS_DTYPE_UINT8 }, { 0x09, 1, GRADUS_DTYPE_INT32 },
-  { 0x0b, 2, GRADUS_DTYPE_INT32 }, { 0x0c, 4, GRADUS_DTYPE_INT32 },
+  { 0x08, 1, GRADUS_DTYPE_UINT8 },   { 0x09, 1, GRADUS_DTYPE_INT32 },
+  { 0x0b, 2, GRADUS_DTYPE_INT32 },   { 0x0c, 4, GRADUS_DTYPE_INT32 },
   { 0x0d, 4, GRADUS_DTYPE_FLOAT32 }, { 0x0e, 8, GRADUS_DTYPE_FLOAT64 },
 };
 
@@ -49,8 +49,8 @@ known_format (const guint8 *head)
   static const struct
   {
     const char *bytes, *name;
-  } formats[] = { { "\x93NUM", "NPY" },    { "PK\x03\x04", "ZIP (NPZ)" }, { "\x89PNG", "PNG" },
-                  { "\xff\xd8\xff", "JPEG" }, { "\x89HDF", "HDF5" },       { "SQLi", "SQLite" } };
+  } formats[] = { { "\x93NUM", "NPY" },       { "PK\x03\x04", "ZIP (NPZ)" }, { "\x89PNG", "PNG" },
+                  { "\xff\xd8\xff", "JPEG" }, { "\x89HDF", "HDF5" },         { "SQLi", "SQLite" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
     if (memcmp (head, formats[i].bytes, strlen (formats[i].bytes)) == 0)
@@ -142,14 +142,13 @@ check_length (GradusIdx *self, gint64 length, gboolean packed, GError **error)
     return TRUE;
   axes = axes_to_string (self);
   if (length < promised)
-    return refuse (self, error,
-                   packed ? _ ("its header promises %s samples' elements, %" G_GINT64_FORMAT
-                               " bytes, but unpacked it ends after %" G_GINT64_FORMAT
-                               ". Get the file anew.")
-                          : _ ("its header promises %s samples' elements, %" G_GINT64_FORMAT
-                               " bytes, but the file ends after %" G_GINT64_FORMAT
-                               ". Get the file anew."),
-                   axes, self->header + promised, self->header + length);
+    return refuse (
+        self, error,
+        packed ? _ ("its header promises %s samples' elements, %" G_GINT64_FORMAT
+                    " bytes, but unpacked it ends after %" G_GINT64_FORMAT ". Get the file anew.")
+               : _ ("its header promises %s samples' elements, %" G_GINT64_FORMAT
+                    " bytes, but the file ends after %" G_GINT64_FORMAT ". Get the file anew."),
+        axes, self->header + promised, self->header + length);
   return refuse (self, error,
                  _ ("its header promises %s samples' elements, %" G_GINT64_FORMAT
                     " bytes, but more follow from byte %" G_GINT64_FORMAT
@@ -210,8 +209,8 @@ check_unpacked (GradusIdx *self, GError **error)
 
   if (bytes > gradus_gunzip_bound (self->file.size))
     return refuse (self, error,
-                   _ ("its header promises %" G_GINT64_FORMAT
-                      " bytes, more than %" G_GINT64_FORMAT " compressed bytes can hold."),
+                   _ ("its header promises %" G_GINT64_FORMAT " bytes, more than %" G_GINT64_FORMAT
+                      " compressed bytes can hold."),
                    bytes, self->file.size);
   if (bytes <= memory / 2)
     return TRUE;
@@ -227,9 +226,9 @@ static gboolean
 open_packed (GradusIdx *self, GError **error)
 {
   g_autoptr (GradusGunzip) gunzip = gradus_gunzip_new (&self->file);
-  guint8                   head[MAX_HEADER], more;
-  gint64                   bytes;
-  gsize                    got;
+  guint8 head[MAX_HEADER], more;
+  gint64 bytes;
+  gsize  got;
 
   if (!gradus_gunzip_read (gunzip, head, 4, &got, error))
     return FALSE;

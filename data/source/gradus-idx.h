@@ -13,8 +13,8 @@ G_BEGIN_DECLS
  * @rank, @dims: of one sample
  * @data: a .gz file's samples, unpacked; NULL otherwise
  *
- * An IDX file as of the MNIST data set: big-endian 0, 0, type, number of axes, one uint32 per axis, then
- * the elements row by row. A gzip file is recognised by its content and unpacked into memory.
+ * An IDX file as of the MNIST data set: big-endian 0, 0, type, number of axes, one uint32 per axis,
+ * then the elements row by row. A gzip file is recognised by its content and unpacked into memory.
  * Reading is thread-safe.
  */
 typedef struct
@@ -35,8 +35,8 @@ typedef struct
  *
  * Checks everything before allocating: the magic number, the type, the axes, and that the file is
  * exactly as long as they say. Fails with GRADUS_ERROR_REFUSED naming the file, the byte and what
- * would be right, with _NOT_FOUND, _IO, or with _NO_MEMORY if unpacked it would fill more than half of
- * the machine's memory.
+ * would be right, with _NOT_FOUND, _IO, or with _NO_MEMORY if unpacked it would fill more than half
+ * of the machine's memory.
  */
 GradusIdx *gradus_idx_open (const char *path, GError **error);
 void       gradus_idx_free (GradusIdx *self);

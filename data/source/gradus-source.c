@@ -64,8 +64,8 @@ label_at (GradusSource *self, const void *labels, guint i)
     }
 }
 
-/* The first sample whose label is not from @low to @high; n_samples if there is none. @label gets that
- * label, @max the greatest before it. */
+/* The first sample whose label is not from @low to @high; n_samples if there is none. @label gets
+ * that label, @max the greatest before it. */
 static gboolean
 find_label (GradusSource *self,
             gint64        low,
@@ -113,7 +113,8 @@ gradus_source_check_labels (GradusSource *self, gint64 n_classes, GError **error
     return TRUE;
   place = self->funcs->place (self, found);
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-               _ ("%s: the label is %" G_GINT64_FORMAT ", but the classes are 0 to %" G_GINT64_FORMAT
+               _ ("%s: the label is %" G_GINT64_FORMAT
+                  ", but the classes are 0 to %" G_GINT64_FORMAT
                   ". Correct the label, or give the model %" G_GINT64_FORMAT " classes."),
                place, label, n_classes - 1, MAX (label + 1, n_classes));
   return FALSE;
@@ -123,15 +124,16 @@ static void
 read_class_names (GradusSource *self, GradusJsonObject *spec)
 {
   g_autoptr (GradusJsonArray) names = gradus_json_array (spec, "class_names", MAX_CLASSES);
-  guint                       n;
+  guint n;
 
   if (names == NULL)
     return;
   n = gradus_json_array_length (names);
   if (!is_class (self))
     {
-      gradus_json_refuse (spec, "class_names",
-                          _ ("The target is no class (a whole number a sample); remove the names."));
+      gradus_json_refuse (
+          spec, "class_names",
+          _ ("The target is no class (a whole number a sample); remove the names."));
       return;
     }
   if (n < self->n_classes)
@@ -167,7 +169,7 @@ gradus_source_open (GradusJsonObject *spec,
                     GError          **error)
 {
   g_autoptr (GradusSource) self = NULL;
-  int                      type;
+  int type;
 
   g_return_val_if_fail (spec != NULL && base != NULL && part != NULL, NULL);
 

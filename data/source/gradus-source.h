@@ -86,9 +86,9 @@ char *gradus_array_spec_to_string (const GradusArraySpec *spec);
 /**
  * gradus_source_fingerprint:
  *
- * "sha256:" and 64 hexadecimal digits, for telling whether a run's data is still the same. Over each
- * file's bytes as stored; of a file larger than 64 MiB over its size and 64 pieces of 1 MiB spread
- * evenly, the first and the last included. Names and times do not count. Free with g_free.
+ * "sha256:" and 64 hexadecimal digits, for telling whether a run's data is still the same. Over
+ * each file's size and its bytes as stored; of a file larger than 64 MiB over 64 pieces of 1 MiB
+ * spread evenly, the first and the last included. Names and times do not count. Free with g_free.
  */
 char *gradus_source_fingerprint (GradusSource *self, GError **error);
 

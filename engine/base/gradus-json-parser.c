@@ -343,10 +343,10 @@ parse_value (Parser *self)
 JsonNode *
 gradus_json_parse (const char *text, gssize length, const char *file, GError **error)
 {
-  Parser                self = { .text = text, .at = text, .file = file, .error = error };
-  g_autoptr (GString)   string = g_string_new (NULL);
-  g_autoptr (JsonNode)  node = NULL;
-  const char           *valid;
+  Parser self = { .text = text, .at = text, .file = file, .error = error };
+  g_autoptr (GString) string = g_string_new (NULL);
+  g_autoptr (JsonNode) node = NULL;
+  const char *valid;
 
   g_return_val_if_fail (text != NULL, NULL);
 

@@ -15,17 +15,17 @@ typedef struct
 
 struct _GradusJsonObject
 {
-  GradusJsonDocument   *document;
-  JsonObject *object;
-  char       *pointer;
-  GHashTable *known;
+  GradusJsonDocument *document;
+  JsonObject         *object;
+  char               *pointer;
+  GHashTable         *known;
 };
 
 struct _GradusJsonArray
 {
-  GradusJsonDocument  *document;
-  JsonArray *array;
-  char      *pointer;
+  GradusJsonDocument *document;
+  JsonArray          *array;
+  char               *pointer;
 };
 
 /* @pointer with a further key or index; free with g_free. */
@@ -34,10 +34,9 @@ char *gradus_json_pointer_index (const char *pointer, guint index);
 
 GradusJsonDocument *gradus_json_document_ref (GradusJsonDocument *self);
 /* Records a sentence about the place unless there is an error already. */
-void gradus_json_document_refuse (GradusJsonDocument *self,
-                                  const char         *pointer,
-                                  const char         *format,
-                                  ...) G_GNUC_PRINTF (3, 4);
+void
+gradus_json_document_refuse (GradusJsonDocument *self, const char *pointer, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
 /* Likewise: @right ("A string") is expected, but @node is there. */
 void gradus_json_document_refuse_value (GradusJsonDocument *self,
                                         const char         *pointer,

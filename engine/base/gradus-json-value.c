@@ -39,12 +39,16 @@ describe (JsonNode *node)
 }
 
 void
-gradus_json_document_refuse_value (GradusJsonDocument *document, const char *pointer, JsonNode *node, const char *right)
+gradus_json_document_refuse_value (GradusJsonDocument *document,
+                                   const char         *pointer,
+                                   JsonNode           *node,
+                                   const char         *right)
 {
   g_autofree char *found = describe (node);
 
   /* Translators: what is right ("a string"), what was found ("the number 3"). */
-  gradus_json_document_refuse (document, pointer, _ ("%s is expected, but %s is there."), right, found);
+  gradus_json_document_refuse (document, pointer, _ ("%s is expected, but %s is there."), right,
+                               found);
 }
 
 static const char *
@@ -103,7 +107,11 @@ read_int (GradusJsonDocument *document, const char *pointer, JsonNode *node, gin
 }
 
 static double
-read_double (GradusJsonDocument *document, const char *pointer, JsonNode *node, double min, double max)
+read_double (GradusJsonDocument *document,
+             const char         *pointer,
+             JsonNode           *node,
+             double              min,
+             double              max)
 {
   char             low[G_ASCII_DTOSTR_BUF_SIZE], high[G_ASCII_DTOSTR_BUF_SIZE];
   g_autofree char *right = NULL;
@@ -147,8 +155,9 @@ read_array (GradusJsonDocument *document, const char *pointer, JsonNode *node, g
     }
   if (json_array_get_length (json_node_get_array (node)) > max_length)
     {
-      gradus_json_document_refuse (document, pointer, _ ("The array has %u elements; at most %u are possible here."),
-              json_array_get_length (json_node_get_array (node)), max_length);
+      gradus_json_document_refuse (document, pointer,
+                                   _ ("The array has %u elements; at most %u are possible here."),
+                                   json_array_get_length (json_node_get_array (node)), max_length);
       return NULL;
     }
   self = g_new0 (GradusJsonArray, 1);
@@ -190,7 +199,11 @@ gradus_json_int (GradusJsonObject *self, const char *key, gint64 min, gint64 max
 }
 
 double
-gradus_json_double (GradusJsonObject *self, const char *key, double min, double max, double fallback)
+gradus_json_double (GradusJsonObject *self,
+                    const char       *key,
+                    double            min,
+                    double            max,
+                    double            fallback)
 {
   g_autofree char *pointer = gradus_json_pointer_append (self->pointer, key);
   JsonNode        *node = present (self, key);

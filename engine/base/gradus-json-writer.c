@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* json-glib's own generator writes 1e-08 as 1e-08.0 and leaves control characters as they are: neither
- * is JSON. */
+/* json-glib's own generator writes 1e-08 as 1e-08.0 and leaves control characters as they are:
+ * neither is JSON. */
 static void write_node (GString *out, JsonNode *node, gboolean pretty, guint level);
 
 static void

@@ -67,7 +67,10 @@ take_error (GradusJsonDocument *document, GError *error)
 }
 
 void
-gradus_json_document_refuse (GradusJsonDocument *document, const char *pointer, const char *format, ...)
+gradus_json_document_refuse (GradusJsonDocument *document,
+                             const char         *pointer,
+                             const char         *format,
+                             ...)
 {
   g_autofree char *where = NULL, *what = NULL;
   va_list          args;
@@ -97,8 +100,8 @@ gradus_json_object_new (GradusJsonDocument *document, JsonObject *object, char *
 GradusJsonObject *
 gradus_json_open_at (JsonNode *node, const char *file, const char *pointer, GError **error)
 {
-  GradusJsonDocument         *document;
-  GradusJsonObject *self = NULL;
+  GradusJsonDocument *document;
+  GradusJsonObject   *self = NULL;
 
   g_return_val_if_fail (node != NULL && pointer != NULL, NULL);
 
@@ -188,7 +191,8 @@ gradus_json_require (GradusJsonObject *self, const char *key, ...)
   va_start (args, key);
   for (; key != NULL; key = va_arg (args, const char *))
     if (!gradus_json_has (self, key))
-      gradus_json_document_refuse (self->document, self->pointer, _ ("The key “%s” is missing; add it."), key);
+      gradus_json_document_refuse (self->document, self->pointer,
+                                   _ ("The key “%s” is missing; add it."), key);
   va_end (args);
 }
 
@@ -218,8 +222,8 @@ gradus_json_unavailable (GradusJsonObject *self, const char *key, ...)
 void
 gradus_json_refuse (GradusJsonObject *self, const char *key, const char *format, ...)
 {
-  g_autofree char *pointer
-      = key != NULL ? gradus_json_pointer_append (self->pointer, key) : g_strdup (self->pointer);
+  g_autofree char *pointer =
+      key != NULL ? gradus_json_pointer_append (self->pointer, key) : g_strdup (self->pointer);
   g_autofree char *what = NULL;
   va_list          args;
 
@@ -245,8 +249,8 @@ gradus_json_array_refuse (GradusJsonArray *self, guint index, const char *format
 void
 gradus_json_refuse_unavailable (GradusJsonObject *self, const char *key, const char *word)
 {
-  g_autofree char *pointer
-      = key != NULL ? gradus_json_pointer_append (self->pointer, key) : g_strdup (self->pointer);
+  g_autofree char *pointer =
+      key != NULL ? gradus_json_pointer_append (self->pointer, key) : g_strdup (self->pointer);
   g_autofree char *where = place (self->document, pointer);
 
   take_error (self->document,
@@ -281,8 +285,8 @@ static void
 refuse_unknown (GradusJsonObject *self, const char *key)
 {
   g_autofree char        *where = place (self->document, self->pointer);
-  g_autofree const char **names
-      = (const char **) g_hash_table_get_keys_as_array (self->known, NULL);
+  g_autofree const char **names =
+      (const char **) g_hash_table_get_keys_as_array (self->known, NULL);
   const char *near = gradus_json_nearest (key, names);
   GError     *error;
 

@@ -29,8 +29,8 @@ JsonNode *gradus_json_parse (const char *text, gssize length, const char *file, 
 JsonNode *gradus_json_load_file (const char *path, GError **error);
 
 /* The tree as text that gradus_json_parse() reads back as the same tree: numbers independent of the
- * locale, in the fewest digits that are exact. A NaN or infinity, which JSON cannot have, is written as
- * null. Use this and not json-glib's generator, whose 1e-08 is no JSON. Free with g_free. */
+ * locale, in the fewest digits that are exact. A NaN or infinity, which JSON cannot have, is
+ * written as null. Use this and not json-glib's generator, whose 1e-08 is no JSON. Free with g_free. */
 char *gradus_json_to_string (JsonNode *node, gboolean pretty);
 
 /**
@@ -108,9 +108,9 @@ JsonNode *gradus_json_node (GradusJsonObject *self, const char *key);
 
 guint gradus_json_array_length (const GradusJsonArray *self);
 /* Elements; a wrong one (null too) is refused and gives NULL, 0 or FALSE. */
-const char       *gradus_json_array_string (GradusJsonArray *self, guint index);
-gint64            gradus_json_array_int (GradusJsonArray *self, guint index, gint64 min, gint64 max);
-double            gradus_json_array_double (GradusJsonArray *self, guint index, double min, double max);
+const char *gradus_json_array_string (GradusJsonArray *self, guint index);
+gint64 gradus_json_array_int (GradusJsonArray *self, guint index, gint64 min, gint64 max);
+double gradus_json_array_double (GradusJsonArray *self, guint index, double min, double max);
 GradusJsonObject *gradus_json_array_object (GradusJsonArray *self, guint index);
 GradusJsonArray  *gradus_json_array_array (GradusJsonArray *self, guint index, guint max_length);
 JsonNode         *gradus_json_array_node (GradusJsonArray *self, guint index);

@@ -32,7 +32,7 @@ gradus_philox (guint64 seed, guint64 stream, guint64 step)
 {
   guint64 key = mix (mix (seed + G_GUINT64_CONSTANT (0x9e3779b97f4a7c15)) ^ stream);
 
-  return (GradusPhilox) { { (guint32) key, (guint32) (key >> 32) }, step };
+  return (GradusPhilox){ { (guint32) key, (guint32) (key >> 32) }, step };
 }
 
 guint64

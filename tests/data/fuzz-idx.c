@@ -17,10 +17,10 @@ int LLVMFuzzerTestOneInput (const guint8 *data, size_t size);
 int
 LLVMFuzzerTestOneInput (const guint8 *data, size_t size)
 {
-  g_autofree char      *path = NULL;
+  g_autofree char *path = NULL;
   g_autoptr (GradusIdx) idx = NULL;
-  g_autoptr (GError)    error = NULL;
-  int                   fd = memfd_create ("idx", MFD_CLOEXEC);
+  g_autoptr (GError) error = NULL;
+  int fd = memfd_create ("idx", MFD_CLOEXEC);
 
   if (fd < 0 || write (fd, data, size) != (gssize) size)
     abort ();
@@ -111,7 +111,7 @@ int
 main (int argc, char **argv)
 {
   g_autoptr (GPtrArray) seeds = make_seeds ();
-  guint64               rounds = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : 4000;
+  guint64 rounds = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : 4000;
 
   for (guint i = 0; i < seeds->len; i++)
     {
@@ -121,9 +121,9 @@ main (int argc, char **argv)
     }
   for (guint64 i = 0; i < rounds; i++)
     {
-      GByteArray            *seed = g_ptr_array_index (seeds, i % seeds->len);
+      GByteArray *seed = g_ptr_array_index (seeds, i % seeds->len);
       g_autoptr (GByteArray) bytes = g_byte_array_new ();
-      GradusPhilox           philox = gradus_philox (1, 0, i);
+      GradusPhilox philox = gradus_philox (1, 0, i);
 
       g_byte_array_append (bytes, seed->data, seed->len);
       mutate (bytes, &philox);

@@ -14,10 +14,10 @@ int LLVMFuzzerTestOneInput (const guint8 *data, size_t size);
 int
 LLVMFuzzerTestOneInput (const guint8 *data, size_t size)
 {
-  g_autoptr (GError)   error = NULL;
+  g_autoptr (GError) error = NULL;
   g_autoptr (JsonNode) node = gradus_json_parse ((const char *) data, size, "fuzz.json", &error);
   g_autoptr (JsonNode) again = NULL;
-  g_autofree char     *text = NULL;
+  g_autofree char *text = NULL;
 
   if (node == NULL)
     {
@@ -47,7 +47,8 @@ LLVMFuzzerTestOneInput (const guint8 *data, size_t size)
 
 #ifndef LIBFUZZER
 static const char *const seeds[] = {
-  "{\"name\": \"fashion\", \"seed\": 42, \"rate\": 0.001, \"fit\": {\"epochs\": 5}, \"list\": [1, 2]}",
+  "{\"name\": \"fashion\", \"seed\": 42, \"rate\": 0.001, \"fit\": {\"epochs\": 5}, \"list\": [1, "
+  "2]}",
   "[1e-3, -0, 12345678901234567890, true, false, null, \"\\u00e9\\ud83d\\ude00\\n\\\\\\\"/\"]",
   "\xef\xbb\xbf{\"é\": {\"\": [[], {}, [{}]]}}",
   "{\"seed\": 3.0, \"nmae\": 1, \"rate\": 1e308, \"list\": {}}",
@@ -93,7 +94,7 @@ main (int argc, char **argv)
   for (guint64 i = 0; i < rounds; i++)
     {
       g_autoptr (GString) text = g_string_new (seeds[i % G_N_ELEMENTS (seeds)]);
-      GradusPhilox        philox = gradus_philox (2, 0, i);
+      GradusPhilox philox = gradus_philox (2, 0, i);
 
       mutate (text, &philox);
       LLVMFuzzerTestOneInput ((const guint8 *) text->str, text->len);

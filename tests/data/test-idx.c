@@ -13,7 +13,7 @@ static char *folder;
 static void
 assert_refused (const char *path, GradusError code, const char *words)
 {
-  g_autoptr (GError)    error = NULL;
+  g_autoptr (GError) error = NULL;
   g_autoptr (GradusIdx) idx = gradus_idx_open (path, &error);
 
   g_assert_null (idx);
@@ -89,10 +89,10 @@ test_gzip_damaged (void)
   g_autoptr (GByteArray) packed = gzip_bytes (plain->data, plain->len);
   g_autoptr (GByteArray) two = gzip_bytes (plain->data, 5000);
   g_autoptr (GByteArray) second = gzip_bytes (plain->data + 5000, plain->len - 5000);
-  g_autoptr (GradusIdx)  idx = NULL;
-  g_autoptr (GError)     error = NULL;
-  g_autofree char       *path = NULL;
-  guint8                 first;
+  g_autoptr (GradusIdx) idx = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = NULL;
+  guint8           first;
 
   /* Cut anywhere; the last eight bytes are checksum and length. */
   for (guint n = 2; n < packed->len; n += n + 20 < packed->len ? 7 : 1)
@@ -128,8 +128,8 @@ test_bomb (void)
   g_autoptr (GByteArray) header = idx_header (0x08, 3, 60000, 1000, 1000);
   g_autoptr (GByteArray) zeros = g_byte_array_new ();
   g_autoptr (GByteArray) packed = NULL;
-  g_autofree char       *path = NULL;
-  gint64                 start = g_get_monotonic_time ();
+  g_autofree char *path = NULL;
+  gint64           start = g_get_monotonic_time ();
 
   g_byte_array_set_size (zeros, 16 << 20);
   memset (zeros->data, 0, zeros->len);
@@ -164,15 +164,15 @@ test_not_files (void)
   assert_refused (pipe, GRADUS_ERROR_REFUSED, "not a regular file");
 }
 
-#define EXPECT(type, values, n)                                                        \
-  G_STMT_START                                                                         \
-  {                                                                                    \
-    type got[n];                                                                       \
-    g_assert_true (gradus_idx_read (idx, 0, n, got, NULL));                            \
-    g_assert_cmpmem (got, sizeof got, values, sizeof got);                             \
-    g_assert_true (gradus_idx_read (idx, 1, 2, got, NULL));                            \
-    g_assert_cmpmem (got, 2 * sizeof got[0], values + 1, 2 * sizeof got[0]);           \
-  }                                                                                    \
+#define EXPECT(type, values, n)                                                                    \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    type got[n];                                                                                   \
+    g_assert_true (gradus_idx_read (idx, 0, n, got, NULL));                                        \
+    g_assert_cmpmem (got, sizeof got, values, sizeof got);                                         \
+    g_assert_true (gradus_idx_read (idx, 1, 2, got, NULL));                                        \
+    g_assert_cmpmem (got, 2 * sizeof got[0], values + 1, 2 * sizeof got[0]);                       \
+  }                                                                                                \
   G_STMT_END
 
 static void
@@ -188,12 +188,12 @@ test_types (void)
   for (guint t = 0; t < 6; t++)
     for (guint gz = 0; gz < 2; gz++)
       {
-        static const guint8    types[] = { 0x08, 0x09, 0x0b, 0x0c, 0x0d, 0x0e };
+        static const guint8 types[] = { 0x08, 0x09, 0x0b, 0x0c, 0x0d, 0x0e };
         g_autoptr (GByteArray) file = idx_header (types[t], 1, 4);
         g_autoptr (GByteArray) packed = NULL;
-        g_autoptr (GradusIdx)  idx = NULL;
-        g_autoptr (GError)     error = NULL;
-        g_autofree char       *path = NULL;
+        g_autoptr (GradusIdx) idx = NULL;
+        g_autoptr (GError) error = NULL;
+        g_autofree char *path = NULL;
 
         for (guint i = 0; i < 4; i++)
           {
@@ -261,9 +261,8 @@ test_types (void)
 static GradusSource *
 open_source (const char *text, GError **error)
 {
-  g_autoptr (JsonNode)         node = gradus_json_parse (text, -1, "r.json", NULL);
-  g_autoptr (GradusJsonObject) spec
-      = gradus_json_open_at (node, "r.json", "/data/train", NULL);
+  g_autoptr (JsonNode) node = gradus_json_parse (text, -1, "r.json", NULL);
+  g_autoptr (GradusJsonObject) spec = gradus_json_open_at (node, "r.json", "/data/train", NULL);
 
   return gradus_source_open (spec, folder, 42, "train", error);
 }
@@ -271,7 +270,7 @@ open_source (const char *text, GError **error)
 static void
 refuse_source (const char *text, const char *words)
 {
-  g_autoptr (GError)       error = NULL;
+  g_autoptr (GError) error = NULL;
   g_autoptr (GradusSource) source = open_source (text, &error);
 
   g_assert_null (source);
@@ -283,22 +282,23 @@ refuse_source (const char *text, const char *words)
 static void
 test_source (void)
 {
-  g_autoptr (GByteArray)   images = with_body (idx_header (0x08, 3, 4, 2, 3), 24);
-  g_autoptr (GByteArray)   labels = idx_header (0x08, 1, 4);
-  g_autoptr (GByteArray)   short_labels = with_body (idx_header (0x08, 1, 3), 3);
-  g_autofree char         *a = write_bytes (folder, "images", images->data, images->len);
-  g_autofree char         *b = NULL, *c = NULL, *first = NULL, *second = NULL, *third = NULL;
+  g_autoptr (GByteArray) images = with_body (idx_header (0x08, 3, 4, 2, 3), 24);
+  g_autoptr (GByteArray) labels = idx_header (0x08, 1, 4);
+  g_autoptr (GByteArray) short_labels = with_body (idx_header (0x08, 1, 3), 3);
+  g_autofree char *a = write_bytes (folder, "images", images->data, images->len);
+  g_autofree char *b = NULL, *c = NULL, *first = NULL, *second = NULL, *third = NULL;
   g_autoptr (GradusSource) source = NULL, same = NULL, other = NULL;
-  g_autoptr (GError)       error = NULL;
-  gint64                   samples[] = { 3, 0, 1 };
-  guint8                   pixels[18], got[3];
-  void                    *inputs[] = { pixels }, *targets[] = { got };
+  g_autoptr (GError) error = NULL;
+  gint64 samples[] = { 3, 0, 1 };
+  guint8 pixels[18], got[3];
+  void  *inputs[] = { pixels }, *targets[] = { got };
 
   g_byte_array_append (labels, (const guint8 *) "\x00\x02\x01\x02", 4);
   b = write_bytes (folder, "labels", labels->data, labels->len);
   c = write_bytes (folder, "short", short_labels->data, short_labels->len);
   source = open_source ("{\"type\":\"idx\",\"inputs\":\"images\",\"targets\":\"labels\","
-                        "\"class_names\":[\"x\",\"y\",\"z\"]}", &error);
+                        "\"class_names\":[\"x\",\"y\",\"z\"]}",
+                        &error);
   g_assert_no_error (error);
   g_assert_cmpint (source->n_samples, ==, 4);
   g_assert_cmpint (source->n_classes, ==, 3);
@@ -360,10 +360,11 @@ test_source_refusals (void)
 static void
 test_named (void)
 {
-  g_autoptr (GError)       error = NULL;
-  g_autoptr (GradusSource) source = open_source (
-      "{\"type\":\"idx\",\"inputs\":{\"left\":\"images\",\"right\":\"images\"},"
-      "\"targets\":\"labels\"}", &error);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusSource) source =
+      open_source ("{\"type\":\"idx\",\"inputs\":{\"left\":\"images\",\"right\":\"images\"},"
+                   "\"targets\":\"labels\"}",
+                   &error);
 
   g_assert_no_error (error);
   g_assert_cmpint (source->n_inputs, ==, 2);
@@ -380,10 +381,10 @@ test_odd_labels (void)
 
   for (guint k = 0; k < 2; k++)
     {
-      g_autoptr (GByteArray)   labels = idx_header (0x0c, 1, 4);
-      g_autofree char         *path = NULL;
+      g_autoptr (GByteArray) labels = idx_header (0x0c, 1, 4);
+      g_autofree char *path = NULL;
       g_autoptr (GradusSource) source = NULL;
-      g_autoptr (GError)       error = NULL;
+      g_autoptr (GError) error = NULL;
 
       put_u32 (labels, 1);
       put_u32 (labels, 0);
@@ -402,19 +403,20 @@ test_odd_labels (void)
 static void
 test_fashion (void)
 {
-  g_autoptr (GError)       error = NULL;
+  g_autoptr (GError) error = NULL;
   g_autoptr (GradusSource) source = NULL;
-  const char              *there = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz";
+  const char *there = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz";
 
   if (!g_file_test (there, G_FILE_TEST_EXISTS))
     {
       g_test_skip ("dataset-fashion-mnist is not installed");
       return;
     }
-  source = open_source (
-      "{\"type\":\"idx\","
-      "\"inputs\":\"/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz\","
-      "\"targets\":\"/usr/share/datasets/fashion-mnist/train-labels-idx1-ubyte.gz\"}", &error);
+  source =
+      open_source ("{\"type\":\"idx\","
+                   "\"inputs\":\"/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz\","
+                   "\"targets\":\"/usr/share/datasets/fashion-mnist/train-labels-idx1-ubyte.gz\"}",
+                   &error);
   g_assert_no_error (error);
   g_assert_cmpint (source->n_samples, ==, 60000);
   g_assert_cmpint (source->n_classes, ==, 10);

@@ -8,11 +8,12 @@
 static void
 test_values (void)
 {
-  g_autoptr (GError)   error = NULL;
-  g_autoptr (JsonNode) node = gradus_json_parse (
-      "\xef\xbb\xbf { \"a\": [1, -2.5, 1e3, -0, 12345678901234567890], \"s\": \"\\u00e9\\ud83d\\ude00\\n\","
-      " \"t\": true, \"n\": null, \"e\": {}, \"x\": [] }\n",
-      -1, "t.json", &error);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (JsonNode) node =
+      gradus_json_parse ("\xef\xbb\xbf { \"a\": [1, -2.5, 1e3, -0, 12345678901234567890], \"s\": "
+                         "\"\\u00e9\\ud83d\\ude00\\n\","
+                         " \"t\": true, \"n\": null, \"e\": {}, \"x\": [] }\n",
+                         -1, "t.json", &error);
   JsonObject *object;
   JsonArray  *array;
 
@@ -93,7 +94,7 @@ test_limits (void)
 {
   g_autoptr (GString) deep = g_string_new (NULL);
   g_autoptr (GString) many = g_string_new ("[0");
-  g_autoptr (GError)  error = NULL;
+  g_autoptr (GError) error = NULL;
 
   for (guint i = 0; i < 100000; i++)
     g_string_append (deep, i % 2 ? "[" : "{\"a\":");
@@ -111,9 +112,9 @@ test_limits (void)
 static void
 test_file (void)
 {
-  g_autofree char    *folder = g_dir_make_tmp ("gradus-json-XXXXXX", NULL);
-  g_autofree char    *path = g_build_filename (folder, "a.json", NULL);
-  g_autoptr (GError)   error = NULL;
+  g_autofree char *folder = g_dir_make_tmp ("gradus-json-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "a.json", NULL);
+  g_autoptr (GError) error = NULL;
   g_autoptr (JsonNode) node = NULL;
 
   g_assert_null (gradus_json_load_file (path, &error));
@@ -134,9 +135,9 @@ test_file (void)
 static GradusJsonObject *
 open_text (const char *text)
 {
-  g_autoptr (GError)   error = NULL;
+  g_autoptr (GError) error = NULL;
   g_autoptr (JsonNode) node = gradus_json_parse (text, -1, "recipe.json", &error);
-  GradusJsonObject    *object;
+  GradusJsonObject *object;
 
   g_assert_no_error (error);
   object = gradus_json_open (node, "recipe.json", &error);
@@ -156,13 +157,13 @@ assert_refused (GradusJsonObject *object, const char *message)
 static void
 test_getters (void)
 {
-  static const char *const     modes[] = { "auto", "min", "max", NULL };
+  static const char *const modes[] = { "auto", "min", "max", NULL };
   g_autoptr (GradusJsonObject) object = open_text (
       "{\"s\":\"x\",\"i\":3,\"w\":4.0,\"d\":0.5,\"b\":true,\"e\":\"max\",\"o\":{\"k\":1},"
       "\"a\":[1,\"two\",{\"z\":3},[4]],\"null\":null}");
   g_autoptr (GradusJsonObject) child = NULL, element = NULL;
-  g_autoptr (GradusJsonArray)  array = NULL, inner = NULL;
-  g_autoptr (GError)           error = NULL;
+  g_autoptr (GradusJsonArray) array = NULL, inner = NULL;
+  g_autoptr (GError) error = NULL;
 
   g_assert_cmpstr (gradus_json_string (object, "s", NULL), ==, "x");
   g_assert_cmpstr (gradus_json_string (object, "none", "default"), ==, "default");
@@ -190,13 +191,13 @@ test_getters (void)
   g_assert_no_error (error);
 }
 
-#define REFUSED(text, ask, message)                                \
-  G_STMT_START                                                     \
-  {                                                                \
-    g_autoptr (GradusJsonObject) object = open_text (text);        \
-    ask;                                                           \
-    assert_refused (object, message);                              \
-  }                                                                \
+#define REFUSED(text, ask, message)                                                                \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    g_autoptr (GradusJsonObject) object = open_text (text);                                        \
+    ask;                                                                                           \
+    assert_refused (object, message);                                                              \
+  }                                                                                                \
   G_STMT_END
 
 static void
@@ -247,7 +248,7 @@ test_first_error (void)
 {
   g_autoptr (GradusJsonObject) object = open_text ("{\"o\":{\"k\":[\"x\"]},\"i\":\"no\"}");
   g_autoptr (GradusJsonObject) child = gradus_json_object (object, "o");
-  g_autoptr (GradusJsonArray)  array = gradus_json_array (child, "k", 9);
+  g_autoptr (GradusJsonArray) array = gradus_json_array (child, "k", 9);
 
   g_assert_false (gradus_json_failed (object));
   gradus_json_array_int (array, 0, 0, 9);
@@ -276,9 +277,9 @@ test_nearest (void)
 static void
 test_locale (void)
 {
-  g_autoptr (GError)   error = NULL;
+  g_autoptr (GError) error = NULL;
   g_autoptr (JsonNode) node = NULL;
-  g_autofree char     *text = NULL;
+  g_autofree char *text = NULL;
 
   if (setlocale (LC_ALL, "de_DE.UTF-8") == NULL && setlocale (LC_ALL, "fr_FR.UTF-8") == NULL)
     {
@@ -296,8 +297,9 @@ test_locale (void)
 static void
 test_exact (void)
 {
-  g_autoptr (JsonNode) node = gradus_json_parse ("[0.00392156862745098,1e300,0.1,5e-324]", -1, NULL, NULL);
-  g_autofree char     *text = gradus_json_to_string (node, FALSE);
+  g_autoptr (JsonNode) node =
+      gradus_json_parse ("[0.00392156862745098,1e300,0.1,5e-324]", -1, NULL, NULL);
+  g_autofree char *text = gradus_json_to_string (node, FALSE);
   g_autoptr (JsonNode) again = gradus_json_parse (text, -1, NULL, NULL);
 
   g_assert_nonnull (again);
@@ -318,16 +320,17 @@ test_written (void)
     { "\"\\u001f\\u007f\\/\\n\\t\\\\\\\"\"", "\"\\u001f\x7f/\\n\\t\\\\\\\"\"" },
     { "{\"b\": [], \"a\": {}, \"c\": [null, true]}", "{\"b\":[],\"a\":{},\"c\":[null,true]}" },
   };
-  g_autoptr (JsonNode) node = gradus_json_parse ("{\"b\":[1,{}],\"a\":{\"x\":null}}", -1, NULL, NULL);
-  g_autofree char     *pretty = gradus_json_to_string (node, TRUE);
+  g_autoptr (JsonNode) node =
+      gradus_json_parse ("{\"b\":[1,{}],\"a\":{\"x\":null}}", -1, NULL, NULL);
+  g_autofree char *pretty = gradus_json_to_string (node, TRUE);
 
   g_assert_cmpstr (pretty, ==,
                    "{\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": {\n    \"x\": null\n  }\n}");
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autoptr (GError)   error = NULL;
+      g_autoptr (GError) error = NULL;
       g_autoptr (JsonNode) tree = gradus_json_parse (cases[i].text, -1, NULL, &error);
-      g_autofree char     *text = NULL;
+      g_autofree char *text = NULL;
 
       g_assert_no_error (error);
       text = gradus_json_to_string (tree, FALSE);

@@ -47,7 +47,7 @@ test_frozen (void)
 static void
 test_fill (void)
 {
-  GradusPhilox       philox = gradus_philox (1, 2, 3);
+  GradusPhilox        philox = gradus_philox (1, 2, 3);
   g_autofree guint32 *words = g_new (guint32, 10000);
   g_autofree float   *floats = g_new (float, 10000);
   g_autofree float   *normals = g_new (float, 10000);
@@ -123,7 +123,11 @@ test_permutation (void)
 static void
 test_permutation_uniform (void)
 {
-  enum { N = 12, EPOCHS = 12000 };
+  enum
+  {
+    N = 12,
+    EPOCHS = 12000
+  };
   guint  counts[N][N] = { 0 };
   guint  follows = 0;
   double chi = 0;
@@ -177,10 +181,10 @@ test_permutation_large (void)
 static void
 test_speed (void)
 {
-  GradusPhilox     philox = gradus_philox (1, 2, 3);
-  const gsize      n = 1 << 20;
+  GradusPhilox      philox = gradus_philox (1, 2, 3);
+  const gsize       n = 1 << 20;
   g_autofree float *out = g_new (float, n);
-  gint64           best = G_MAXINT64;
+  gint64            best = G_MAXINT64;
 
   for (guint i = 0; i < 20; i++)
     {

@@ -47,7 +47,7 @@ write_files (void)
 static GradusDataset *
 open_text (const char *text, guint64 seed, GError **error)
 {
-  g_autoptr (JsonNode)         node = gradus_json_parse (text, -1, "r.json", NULL);
+  g_autoptr (JsonNode) node = gradus_json_parse (text, -1, "r.json", NULL);
   g_autoptr (GradusJsonObject) data = gradus_json_open_at (node, "r.json", "/data", NULL);
 
   return gradus_dataset_new (data, folder, seed, error);
@@ -57,12 +57,12 @@ open_text (const char *text, guint64 seed, GError **error)
 static GradusDataset *
 open_dataset (const char *images, const char *parts, const char *stages, guint64 seed)
 {
-  g_autofree char *text
-      = g_strdup_printf ("{\"train\":{\"type\":\"idx\",\"inputs\":\"%s\",\"targets\":\"labels\"}%s,"
-                         "\"pipeline\":[%s]}",
-                         images, parts, stages);
+  g_autofree char *text =
+      g_strdup_printf ("{\"train\":{\"type\":\"idx\",\"inputs\":\"%s\",\"targets\":\"labels\"}%s,"
+                       "\"pipeline\":[%s]}",
+                       images, parts, stages);
   g_autoptr (GError) error = NULL;
-  GradusDataset     *dataset = open_text (text, seed, &error);
+  GradusDataset *dataset = open_text (text, seed, &error);
 
   g_assert_no_error (error);
   return dataset;
@@ -88,7 +88,7 @@ run_epoch (GradusBatchSource *source, GArray *order, GByteArray *bytes)
   const GradusArraySpec *inputs = source->funcs->inputs (source, &n_inputs);
   const GradusArraySpec *targets = source->funcs->targets (source, &n_targets);
   const GradusBatch     *batch;
-  g_autoptr (GError)     error = NULL;
+  g_autoptr (GError) error = NULL;
 
   while ((batch = source->funcs->next (source, &error)) != NULL)
     {
@@ -141,13 +141,13 @@ test_values (void)
   for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
     {
       g_autofree char *stages = g_strconcat (
-          kinds[k][1], "{\"batch\":10},{\"rescale\":{\"scale\":0.00392156862745098,\"offset\":-0.5}}",
-          NULL);
+          kinds[k][1],
+          "{\"batch\":10},{\"rescale\":{\"scale\":0.00392156862745098,\"offset\":-0.5}}", NULL);
       g_autoptr (GradusDataset) dataset = open_dataset (kinds[k][0], "", stages, 1);
-      GradusBatchSource        *source = open_batches (dataset, GRADUS_PART_TRAIN);
-      const GradusBatch        *batch;
-      const GradusArraySpec    *spec;
-      guint                     n, batches = 0;
+      GradusBatchSource     *source = open_batches (dataset, GRADUS_PART_TRAIN);
+      const GradusBatch     *batch;
+      const GradusArraySpec *spec;
+      guint                  n, batches = 0;
 
       spec = source->funcs->inputs (source, &n);
       g_assert_cmpuint (n, ==, 1);
@@ -190,9 +190,10 @@ static void
 test_dtypes (void)
 {
   g_autoptr (GradusDataset) raw = open_dataset ("images", "", "{\"batch\":7}", 1);
-  g_autoptr (GradusDataset) cast = open_dataset ("images", "", "{\"cast\":\"float32\"},{\"batch\":7}", 1);
-  g_autoptr (GradusDataset) hot
-      = open_dataset ("images", "", "{\"one_hot\":{\"classes\":12}},{\"batch\":7}", 1);
+  g_autoptr (GradusDataset) cast =
+      open_dataset ("images", "", "{\"cast\":\"float32\"},{\"batch\":7}", 1);
+  g_autoptr (GradusDataset) hot =
+      open_dataset ("images", "", "{\"one_hot\":{\"classes\":12}},{\"batch\":7}", 1);
   g_autoptr (GradusDataset) as_data = open_dataset ("images", "", "{\"one_hot\":{}}", 1);
   GradusBatchSource *source = open_batches (raw, GRADUS_PART_TRAIN);
   const GradusBatch *batch = source->funcs->next (source, NULL);
@@ -217,16 +218,16 @@ test_dtypes (void)
 static void
 test_order (void)
 {
-  const char               *stages = "{\"shuffle\":true},{\"batch\":10}";
+  const char *stages = "{\"shuffle\":true},{\"batch\":10}";
   g_autoptr (GradusDataset) dataset = open_dataset ("images", "", stages, 42);
   g_autoptr (GradusDataset) again = open_dataset ("images", "", stages, 42);
   g_autoptr (GradusDataset) other = open_dataset ("images", "", stages, 43);
-  GradusBatchSource        *a = open_batches (dataset, GRADUS_PART_TRAIN);
-  GradusBatchSource        *b = open_batches (again, GRADUS_PART_TRAIN);
-  GradusBatchSource        *c = open_batches (other, GRADUS_PART_TRAIN);
-  g_autoptr (GArray)        first = new_order (), second = new_order (), same = new_order (),
+  GradusBatchSource *a = open_batches (dataset, GRADUS_PART_TRAIN);
+  GradusBatchSource *b = open_batches (again, GRADUS_PART_TRAIN);
+  GradusBatchSource *c = open_batches (other, GRADUS_PART_TRAIN);
+  g_autoptr (GArray) first = new_order (), second = new_order (), same = new_order (),
                      another = new_order ();
-  guint8                    seen[N] = { 0 };
+  guint8 seen[N] = { 0 };
 
   run_epoch (a, first, NULL);
   seek (a, 1, 0);
@@ -247,17 +248,17 @@ test_order (void)
 static void
 test_split (void)
 {
-  g_autoptr (GradusDataset) dataset
-      = open_dataset ("images", ",\"validation\":{\"split\":0.2}",
-                      "{\"shuffle\":true},{\"batch\":{\"size\":10,\"drop_remainder\":true}}", 5);
-  g_autoptr (GradusDataset) other
-      = open_dataset ("images", ",\"validation\":{\"split\":0.2}", "{\"batch\":10}", 6);
+  g_autoptr (GradusDataset) dataset =
+      open_dataset ("images", ",\"validation\":{\"split\":0.2}",
+                    "{\"shuffle\":true},{\"batch\":{\"size\":10,\"drop_remainder\":true}}", 5);
+  g_autoptr (GradusDataset) other =
+      open_dataset ("images", ",\"validation\":{\"split\":0.2}", "{\"batch\":10}", 6);
   GradusBatchSource *train = open_batches (other, GRADUS_PART_TRAIN);
   GradusBatchSource *validation = open_batches (dataset, GRADUS_PART_VALIDATION);
   GradusBatchSource *drawn_anew = open_batches (other, GRADUS_PART_VALIDATION);
   GradusBatchSource *dropping = open_batches (dataset, GRADUS_PART_TRAIN);
   g_autoptr (GArray) a = new_order (), b = new_order (), c = new_order (), again = new_order ();
-  guint8             seen[N] = { 0 };
+  guint8 seen[N] = { 0 };
 
   g_assert_cmpint (gradus_dataset_n_samples (dataset, GRADUS_PART_VALIDATION), ==, 21);
   g_assert_cmpint (gradus_dataset_n_samples (dataset, GRADUS_PART_TRAIN), ==, 82);
@@ -305,21 +306,22 @@ test_identical (void)
     { "images", "{\"shuffle\":true},{\"batch\":9},{\"rescale\":{\"scale\":0.1}}" },
     { "images", "{\"shuffle\":true},{\"batch\":9},{\"rescale\":{\"scale\":0.1}},{\"prefetch\":0}" },
     { "images", "{\"shuffle\":true},{\"batch\":9},{\"rescale\":{\"scale\":0.1}},{\"prefetch\":1}" },
-    { "images.gz", "{\"shuffle\":true},{\"batch\":9},{\"rescale\":{\"scale\":0.1}},{\"prefetch\":7}" },
+    { "images.gz",
+      "{\"shuffle\":true},{\"batch\":9},{\"rescale\":{\"scale\":0.1}},{\"prefetch\":7}" },
     { "images", "{\"cache\":\"memory\"},{\"shuffle\":true},{\"batch\":9},"
                 "{\"rescale\":{\"scale\":0.1}},{\"prefetch\":\"auto\"}" },
     { "images.gz", "{\"rescale\":{\"scale\":0.1}},{\"cache\":\"memory\"},{\"shuffle\":true},"
                    "{\"batch\":9},{\"prefetch\":64}" },
   };
-  g_autoptr (GArray)     order = new_order ();
+  g_autoptr (GArray) order = new_order ();
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
 
   for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
     {
-      g_autoptr (GradusDataset) dataset
-          = open_dataset (kinds[k][0], ",\"validation\":{\"split\":0.1}", kinds[k][1], 11);
-      GradusBatchSource     *source = open_batches (dataset, GRADUS_PART_TRAIN);
-      g_autoptr (GArray)     this_order = new_order ();
+      g_autoptr (GradusDataset) dataset =
+          open_dataset (kinds[k][0], ",\"validation\":{\"split\":0.1}", kinds[k][1], 11);
+      GradusBatchSource *source = open_batches (dataset, GRADUS_PART_TRAIN);
+      g_autoptr (GArray) this_order = new_order ();
       g_autoptr (GByteArray) this_bytes = g_byte_array_new ();
 
       for (guint epoch = 0; epoch < 4; epoch++)
@@ -338,8 +340,8 @@ test_identical (void)
     }
 }
 
-/* From every place of three epochs on, by a fresh source and by one that stands elsewhere, also right
- * after a cancel. */
+/* From every place of three epochs on, by a fresh source and by one that stands elsewhere, also
+ * right after a cancel. */
 static void
 test_seek (void)
 {
@@ -347,12 +349,12 @@ test_seek (void)
 
   for (guint p = 0; p < G_N_ELEMENTS (prefetches); p++)
     {
-      g_autofree char *stages
-          = g_strdup_printf ("{\"shuffle\":true},{\"batch\":10},{\"prefetch\":%u}", prefetches[p]);
+      g_autofree char *stages =
+          g_strdup_printf ("{\"shuffle\":true},{\"batch\":10},{\"prefetch\":%u}", prefetches[p]);
       g_autoptr (GradusDataset) dataset = open_dataset ("images", "", stages, 3);
-      GradusBatchSource        *wanderer = open_batches (dataset, GRADUS_PART_TRAIN);
-      g_autoptr (GArray)        straight = new_order ();
-      g_autoptr (GError)        error = NULL;
+      GradusBatchSource *wanderer = open_batches (dataset, GRADUS_PART_TRAIN);
+      g_autoptr (GArray) straight = new_order ();
+      g_autoptr (GError) error = NULL;
 
       for (gint64 epoch = 0; epoch < 3; epoch++)
         {
@@ -364,7 +366,7 @@ test_seek (void)
           {
             GradusBatchSource *fresh = open_batches (dataset, GRADUS_PART_TRAIN);
             g_autoptr (GArray) a = new_order (), b = new_order ();
-            guint              rest = N - MIN (position * 10, N);
+            guint rest = N - MIN (position * 10, N);
 
             seek (fresh, epoch, position);
             run_epoch (fresh, a, NULL);
@@ -391,8 +393,8 @@ test_seek (void)
 static void
 test_lent (void)
 {
-  g_autoptr (GradusDataset) dataset
-      = open_dataset ("images", "", "{\"batch\":4},{\"cast\":\"float32\"},{\"prefetch\":2}", 3);
+  g_autoptr (GradusDataset) dataset =
+      open_dataset ("images", "", "{\"batch\":4},{\"cast\":\"float32\"},{\"prefetch\":2}", 3);
   GradusBatchSource *source = open_batches (dataset, GRADUS_PART_TRAIN);
   const GradusBatch *batch;
   guint              i = 0;
@@ -410,8 +412,9 @@ test_lent (void)
 static void
 test_batch_size (void)
 {
-  g_autoptr (GradusDataset) dataset = open_dataset ("images", "", "{\"batch\":4},{\"prefetch\":2}", 3);
-  GradusBatchSource        *source = open_batches (dataset, GRADUS_PART_TRAIN);
+  g_autoptr (GradusDataset) dataset =
+      open_dataset ("images", "", "{\"batch\":4},{\"prefetch\":2}", 3);
+  GradusBatchSource *source = open_batches (dataset, GRADUS_PART_TRAIN);
 
   g_assert_cmpint (source->funcs->next (source, NULL)->n_samples, ==, 4);
   source->funcs->set_batch_size (source, 50);
@@ -486,21 +489,22 @@ open_later (gpointer data)
   return NULL;
 }
 
-/* next() waits for a source that gives nothing; cancelling ends it although the source still does not
- * answer. A seek goes on where asked. */
+/* next() waits for a source that gives nothing; cancelling ends it although the source still does
+ * not answer. A seek goes on where asked. */
 static void
 test_cancel (void)
 {
-  g_autoptr (GradusDataset) dataset = open_text (
-      "{\"train\":{\"type\":\"generator\",\"generator\":\"line\",\"samples\":100},"
-      "\"pipeline\":[{\"batch\":10},{\"prefetch\":2}]}", 1, NULL);
+  g_autoptr (GradusDataset) dataset =
+      open_text ("{\"train\":{\"type\":\"generator\",\"generator\":\"line\",\"samples\":100},"
+                 "\"pipeline\":[{\"batch\":10},{\"prefetch\":2}]}",
+                 1, NULL);
   GradusSource            *gated = dataset->parts[GRADUS_PART_TRAIN].source;
   const GradusSourceFuncs *funcs = gated->funcs;
   GradusSourceFuncs        slow = *funcs;
   GradusBatchSource       *source;
   const GradusBatch       *batch;
   GThread                 *thread;
-  g_autoptr (GError)       error = NULL;
+  g_autoptr (GError) error = NULL;
 
   slow.read = gated_read;
   gated->funcs = &slow;
@@ -539,18 +543,19 @@ test_cancel_anywhen (void)
 {
   for (guint i = 0; i < 200; i++)
     {
-      g_autofree char *stages = g_strdup_printf (
-          "{\"shuffle\":true},{\"batch\":2},{\"prefetch\":%u}", i % 3);
+      g_autofree char *stages =
+          g_strdup_printf ("{\"shuffle\":true},{\"batch\":2},{\"prefetch\":%u}", i % 3);
       g_autoptr (GradusDataset) dataset = open_dataset ("images", "", stages, 3);
-      GradusBatchSource        *source = open_batches (dataset, GRADUS_PART_TRAIN);
-      g_autoptr (GError)        error = NULL;
-      GThread                  *thread;
+      GradusBatchSource *source = open_batches (dataset, GRADUS_PART_TRAIN);
+      g_autoptr (GError) error = NULL;
+      GThread *thread;
 
       thread = g_thread_new ("cancel", (GThreadFunc) (gpointer) source->funcs->cancel, source);
       while (source->funcs->next (source, &error) != NULL)
         ;
       g_thread_join (thread);
-      g_assert_true (error == NULL || g_error_matches (error, GRADUS_ERROR, GRADUS_ERROR_CANCELLED));
+      g_assert_true (error == NULL
+                     || g_error_matches (error, GRADUS_ERROR, GRADUS_ERROR_CANCELLED));
       g_clear_error (&error);
       g_assert_null (source->funcs->next (source, &error));
       g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_CANCELLED);
@@ -563,8 +568,8 @@ test_cancel_anywhen (void)
     }
 }
 
-/* A file cut short under way: every batch before, then the error, again and again; a seek back to what
- * is still there goes on. */
+/* A file cut short under way: every batch before, then the error, again and again; a seek back to
+ * what is still there goes on. */
 static void
 test_truncated (void)
 {
@@ -573,12 +578,11 @@ test_truncated (void)
 
   for (guint p = 0; p < G_N_ELEMENTS (prefetches); p++)
     {
-      g_autofree char *stages
-          = g_strdup_printf ("{\"batch\":10},{\"prefetch\":%u}", prefetches[p]);
+      g_autofree char *stages = g_strdup_printf ("{\"batch\":10},{\"prefetch\":%u}", prefetches[p]);
       g_autoptr (GradusDataset) dataset = open_dataset ("images", "", stages, 3);
-      GradusBatchSource        *source = open_batches (dataset, GRADUS_PART_TRAIN);
-      g_autoptr (GError)        error = NULL;
-      guint                     n = 0;
+      GradusBatchSource *source = open_batches (dataset, GRADUS_PART_TRAIN);
+      g_autoptr (GError) error = NULL;
+      guint n = 0;
 
       g_assert_cmpint (truncate (path, 16 + 45 * PIXELS), ==, 0);
       while (source->funcs->next (source, &error) != NULL)
@@ -601,16 +605,17 @@ static void
 test_vanished (void)
 {
   g_autoptr (GradusDataset) dataset = open_dataset ("images", "", "{\"batch\":10}", 3);
-  GradusBatchSource        *source = open_batches (dataset, GRADUS_PART_TRAIN);
-  g_autofree char          *path = g_build_filename (folder, "images", NULL);
-  g_autoptr (GArray)        order = new_order ();
-  g_autoptr (GError)        error = NULL;
+  GradusBatchSource *source = open_batches (dataset, GRADUS_PART_TRAIN);
+  g_autofree char   *path = g_build_filename (folder, "images", NULL);
+  g_autoptr (GArray) order = new_order ();
+  g_autoptr (GError) error = NULL;
 
   g_unlink (path);
   g_assert_cmpint (run_epoch (source, order, NULL), ==, 11);
   source->funcs->free (source);
   g_assert_null (open_text ("{\"train\":{\"type\":\"idx\",\"inputs\":\"images\",\"targets\":"
-                            "\"labels\"}}", 1, &error));
+                            "\"labels\"}}",
+                            1, &error));
   g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_NOT_FOUND);
   g_assert_nonnull (strstr (error->message, path));
   write_files ();
@@ -620,16 +625,17 @@ static void
 test_shape (void)
 {
   g_autoptr (GradusDataset) dataset = open_dataset ("images", "", "", 3);
-  const gint64              channel[] = { 5, 5, 1 }, front[] = { 1, -1, 5 }, wrong[] = { 5, 4, 1 },
+  const gint64 channel[] = { 5, 5, 1 }, front[] = { 1, -1, 5 }, wrong[] = { 5, 4, 1 },
                flat[] = { 25 };
-  g_autoptr (GError)        error = NULL;
-  const GradusArraySpec    *spec;
-  guint                     n;
+  g_autoptr (GError) error = NULL;
+  const GradusArraySpec *spec;
+  guint                  n;
 
   g_assert_false (gradus_dataset_set_input_shape (dataset, 0, 3, wrong, &error));
   g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED);
-  g_assert_nonnull (strstr (error->message, "uint8 (5, 5), but the model's input wants uint8 (5, 4, "
-                                            "1)"));
+  g_assert_nonnull (strstr (error->message,
+                            "uint8 (5, 5), but the model's input wants uint8 (5, 4, "
+                            "1)"));
   g_clear_error (&error);
   g_assert_false (gradus_dataset_set_input_shape (dataset, 0, 1, flat, NULL));
   g_assert_true (gradus_dataset_set_input_shape (dataset, 0, 3, channel, &error));
@@ -650,7 +656,7 @@ test_labels (void)
   g_autoptr (GradusDataset) dataset = open_dataset (
       "images", ",\"test\":{\"type\":\"idx\",\"inputs\":\"images\",\"targets\":\"labels\"}", "", 3);
   g_autoptr (GError) error = NULL;
-  g_autofree char   *print = NULL, *same = NULL;
+  g_autofree char *print = NULL, *same = NULL;
 
   g_assert_cmpint (gradus_dataset_n_classes (dataset), ==, 10);
   g_assert_null (gradus_dataset_class_names (dataset));
@@ -669,8 +675,8 @@ test_labels (void)
 static void
 refuse (const char *text, const char *words)
 {
-  g_autofree char          *quoted = g_strdelimit (g_strdup (text), "'", '"');
-  g_autoptr (GError)        error = NULL;
+  g_autofree char *quoted = g_strdelimit (g_strdup (text), "'", '"');
+  g_autoptr (GError) error = NULL;
   g_autoptr (GradusDataset) dataset = open_text (quoted, 1, &error);
 
   g_assert_null (dataset);
@@ -719,7 +725,8 @@ test_refusals (void)
   refuse_stages ("{'cache':null}", "The key “cache” is missing");
   refuse_stages ("{'shuffle':{'window':100}}", "“window” is not available");
   refuse_stages ("{'shuffle':1}", "true or false is expected, but 1 is there");
-  refuse_stages ("{'batch':0}", "/data/pipeline/0/batch in r.json: A whole number from 1 to 1048576");
+  refuse_stages ("{'batch':0}",
+                 "/data/pipeline/0/batch in r.json: A whole number from 1 to 1048576");
   refuse_stages ("{'batch':{'size':3,'pad':true}}", "“pad” is not available");
   refuse_stages ("{'batch':{'sise':3}}", "Unknown key “sise” at /data/pipeline/0/batch in r.json; "
                                          "did you mean “size”?");
@@ -746,13 +753,13 @@ test_warnings (void)
       "images", "",
       "{\"cache\":\"memory\"},{\"shuffle\":true},{\"batch\":4},{\"prefetch\":\"auto\"}", 1);
   g_autoptr (GradusDataset) odd = open_dataset (
-      "images", "",
-      "{\"prefetch\":2},{\"shuffle\":true},{\"batch\":4},{\"cache\":\"memory\"}", 1);
+      "images", "", "{\"prefetch\":2},{\"shuffle\":true},{\"batch\":4},{\"cache\":\"memory\"}", 1);
   const char *const *warnings = gradus_dataset_warnings (odd);
 
   g_assert_null (gradus_dataset_warnings (fine)[0]);
   g_assert_cmpint (g_strv_length ((char **) warnings), ==, 3);
-  g_assert_true (g_str_has_prefix (warnings[0], "/data/pipeline/3: “cache” stands after “shuffle”"));
+  g_assert_true (
+      g_str_has_prefix (warnings[0], "/data/pipeline/3: “cache” stands after “shuffle”"));
   g_assert_true (g_str_has_prefix (warnings[1], "/data/pipeline/3: “cache” stands after “batch”"));
   g_assert_true (g_str_has_prefix (warnings[2], "/data/pipeline/0: “prefetch” is not the last"));
 }
@@ -765,7 +772,7 @@ test_memory (void)
       "images", ",\"validation\":{\"split\":0.1}",
       "{\"cache\":\"memory\"},{\"batch\":10},{\"cast\":\"float32\"},{\"prefetch\":3}", 1);
   g_autoptr (GradusDataset) packed = open_dataset ("images.gz", "", "{\"batch\":10}", 1);
-  GradusDatasetMemory       memory = gradus_dataset_memory (plain, 0);
+  GradusDatasetMemory memory = gradus_dataset_memory (plain, 0);
 
   g_assert_cmpint (memory.sources, ==, 0);
   g_assert_cmpint (memory.cache, ==, 0);
@@ -780,31 +787,33 @@ test_memory (void)
 static void
 test_describe (void)
 {
-  g_autoptr (GError)        error = NULL;
+  g_autoptr (GError) error = NULL;
   g_autoptr (GradusDataset) dataset = open_text (
       "{\"train\":{\"type\":\"idx\",\"inputs\":\"images\",\"targets\":\"labels\",\"class_names\":"
       "[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"j\"]},\"pipeline\":[{\"batch\":4},"
-      "{\"rescale\":{\"scale\":0.5}},{\"shuffle\":false},{\"cast\":\"float32\"}]}", 1, &error);
+      "{\"rescale\":{\"scale\":0.5}},{\"shuffle\":false},{\"cast\":\"float32\"}]}",
+      1, &error);
   g_autoptr (JsonObject) description = NULL;
-  g_autoptr (JsonNode)   node = NULL;
-  g_autofree char       *text = NULL;
+  g_autoptr (JsonNode) node = NULL;
+  g_autofree char *text = NULL;
 
   g_assert_no_error (error);
   g_assert_cmpstr (gradus_dataset_class_names (dataset)[9], ==, "j");
   description = gradus_dataset_describe (dataset);
   node = json_node_init_object (json_node_alloc (), description);
   text = gradus_json_to_string (node, FALSE);
-  g_assert_cmpstr (text, ==,
-                   "{\"stages\":[{\"rescale\":{\"scale\":0.5}},{\"cast\":\"float32\"}],"
-                   "\"inputs\":[{\"name\":\"inputs\",\"dtype\":\"uint8\",\"shape\":[5,5]}],"
-                   "\"class_names\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"j\"]}");
+  g_assert_cmpstr (
+      text, ==,
+      "{\"stages\":[{\"rescale\":{\"scale\":0.5}},{\"cast\":\"float32\"}],"
+      "\"inputs\":[{\"name\":\"inputs\",\"dtype\":\"uint8\",\"shape\":[5,5]}],"
+      "\"class_names\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"j\"]}");
 }
 
 static void
 test_stats (void)
 {
-  g_autoptr (GradusDataset) dataset
-      = open_dataset ("images", "", "{\"batch\":10},{\"prefetch\":3}", 1);
+  g_autoptr (GradusDataset) dataset =
+      open_dataset ("images", "", "{\"batch\":10},{\"prefetch\":3}", 1);
   GradusBatchSource *source = open_batches (dataset, GRADUS_PART_TRAIN);
   GradusBatchStats   stats;
 
@@ -828,11 +837,12 @@ test_stats (void)
 static void
 test_line (void)
 {
-  g_autoptr (GError)        error = NULL;
+  g_autoptr (GError) error = NULL;
   g_autoptr (GradusDataset) dataset = open_text (
       "{\"train\":{\"type\":\"generator\",\"generator\":\"line\",\"samples\":2000,\"noise\":0.1},"
       "\"test\":{\"type\":\"generator\",\"generator\":\"line\",\"samples\":2000,\"noise\":0},"
-      "\"pipeline\":[{\"cache\":\"memory\"},{\"shuffle\":true},{\"batch\":32}]}", 42, &error);
+      "\"pipeline\":[{\"cache\":\"memory\"},{\"shuffle\":true},{\"batch\":32}]}",
+      42, &error);
   double             sum = 0, squares = 0, xs = 0;
   GradusBatchSource *source;
   const GradusBatch *batch;
