@@ -237,6 +237,134 @@ test_op (gconstpointer data)
   g_assert_cmphex (read, ==, op->gradient_needs);
 }
 
+/* At kinks and ties, where differences say nothing: the gradient of sum(op(inputs)). */
+static void
+check_at (const char   *op,
+          const char   *attrs,
+          guint         n_inputs,
+          guint         n,
+          const double *numbers,
+          const double *wanted)
+{
+  g_autoptr (GradusProgram) program = gradus_program_new (NULL);
+  g_autoptr (GError)        error = NULL;
+  GradusValueId             ids[2], gradients[2], y[2], loss;
+  double                  **values;
+
+  for (guint i = 0; i < n_inputs; i++)
+    ids[i] = gradus_program_add_variable (program, i == 0 ? "a" : "b", GRADUS_VARIABLE_WEIGHT,
+                                          GRADUS_DTYPE_FLOAT32, gradus_shape (1, (gint64) n));
+  gradus_program_add_node_text (program, op, 0, ids, n_inputs, attrs, y, &error);
+  g_assert_no_error (error);
+  gradus_program_add_node (program, "reduce_sum", 0, y, 1, &loss, &error, NULL);
+  g_assert_no_error (error);
+  gradus_autodiff (program, loss, ids, n_inputs, gradients, &error);
+  g_assert_no_error (error);
+  values = g_new0 (double *, gradus_program_n_values (program));
+  for (guint i = 0; i < n_inputs; i++)
+    values[ids[i]] = g_memdup2 (numbers + i * n, n * sizeof *numbers);
+  gradus_test_evaluate (program, values, 1, 1, 1);
+  for (guint i = 0; i < n_inputs; i++)
+    for (guint j = 0; j < n; j++)
+      if (values[gradients[i]][j] != wanted[i * n + j])
+        g_error ("%s: gradient %u of input %u is %g and should be %g", op, j, i,
+                 values[gradients[i]][j], wanted[i * n + j]);
+  gradus_test_free_values (values, gradus_program_n_values (program));
+}
+
+static void
+test_kinks (void)
+{
+  const double at[] = { -1, 0, 1 };
+
+  check_at ("relu", NULL, 1, 3, at, (const double[]){ 0, 0, 1 });
+  check_at ("abs", NULL, 1, 3, at, (const double[]){ -1, 0, 1 });
+  check_at ("leaky_relu", "alpha=0.5", 1, 3, at, (const double[]){ 0.5, 1, 1 });
+  check_at ("relu6", NULL, 1, 3, (const double[]){ 0, 6, 7 }, (const double[]){ 0, 0, 0 });
+  check_at ("hard_sigmoid", NULL, 1, 3, (const double[]){ -3, 3, 4 }, (const double[]){ 0, 0, 0 });
+  check_at ("reduce_max", NULL, 1, 3, (const double[]){ 1, 3, 3 }, (const double[]){ 0, 0.5, 0.5 });
+  check_at ("maximum", NULL, 2, 3, (const double[]){ 1, 2, 3, 2, 2, 2 },
+            (const double[]){ 0, 1, 1, 1, 0, 0 });
+  check_at ("minimum", NULL, 2, 3, (const double[]){ 1, 2, 3, 2, 2, 2 },
+            (const double[]){ 1, 1, 0, 0, 0, 1 });
+}
+
+/* Graphs at random: values read by several nodes, by one node twice, or by nobody. */
+static void
+test_random_graphs (void)
+{
+  static const char *const unary[] = { "tanh", "sigmoid", "softplus", "silu", "square", "negative" };
+  static const char *const binary[] = { "add", "subtract", "multiply", "add_n" };
+  g_autoptr (GRand)        random = g_rand_new_with_seed (77);
+
+  for (guint graph = 0; graph < 100; graph++)
+    {
+      const GradusOp     op = { .name = "graph" };
+      const GradusOpCase c = { .inputs = "f32[2,3] f32[2,3] f32[1,3]" };
+      Check              check = { .op = &op, .c = &c, .batch = 1 };
+      GArray            *made = g_array_new (FALSE, FALSE, sizeof (GradusValueId));
+      g_autoptr (GError) error = NULL;
+      guint              n_values;
+
+      check.inputs = gradus_test_parse_case (&c, 1);
+      check.program = gradus_program_new ("graph");
+      for (guint i = 0; i < 3; i++)
+        {
+          g_autofree char *name = g_strdup_printf ("input_%u", i);
+
+          check.ids[i] = gradus_program_add_variable (
+            check.program, name, GRADUS_VARIABLE_WEIGHT, GRADUS_DTYPE_FLOAT32,
+            g_array_index (check.inputs, GradusTestInput, i).type.shape);
+          if (i < 2)
+            g_array_append_val (made, check.ids[i]);
+        }
+      for (guint i = 0; i < 12; i++)
+        {
+          GradusValueId in[2], y;
+
+          in[0] = g_array_index (made, GradusValueId, g_rand_int_range (random, 0, made->len));
+          in[1] = g_array_index (made, GradusValueId, g_rand_int_range (random, 0, made->len));
+          if (g_rand_boolean (random))
+            gradus_program_add_node (check.program, unary[g_rand_int_range (random, 0, 6)], 0, in, 1,
+                                     &y, &error, NULL);
+          else if (i % 5 == 4)
+            gradus_program_add_node (check.program, "multiply", 0,
+                                     (GradusValueId[]){ in[0], check.ids[2] }, 2, &y, &error, NULL);
+          else
+            gradus_program_add_node (check.program, binary[g_rand_int_range (random, 0, 4)], 0, in, 2,
+                                     &y, &error, NULL);
+          g_assert_no_error (error);
+          /* Bounded, so that squares of squares stay numbers that differences can tell apart. */
+          gradus_program_add_node (check.program, "tanh", 0, &y, 1, &y, &error, NULL);
+          g_array_append_val (made, y);
+        }
+      gradus_program_add_node (check.program, "sum_squares", 0,
+                               &g_array_index (made, GradusValueId, made->len - 1), 1, &check.loss,
+                               &error, NULL);
+      gradus_autodiff (check.program, check.loss, check.ids, 3, check.gradients, &error);
+      g_assert_no_error (error);
+      n_values = gradus_program_n_values (check.program);
+      check.values = g_new0 (double *, n_values);
+      for (guint i = 0; i < 3; i++)
+        check.values[check.ids[i]]
+          = gradus_test_fill (&g_array_index (check.inputs, GradusTestInput, i), i);
+      for (guint i = 0; i < 3; i++)
+        if (check.gradients[i] != GRADUS_NO_VALUE)
+          check_input (&check, i);
+        else
+          {
+            g_autofree double *direction = g_new0 (double, 7);
+
+            direction[0] = 1;
+            compare (&check, i, 0, 0, slope (&check, i, direction, 1));
+          }
+      gradus_test_free_values (check.values, n_values);
+      gradus_program_unref (check.program);
+      g_array_unref (check.inputs);
+      g_array_unref (made);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -244,6 +372,8 @@ main (int argc, char **argv)
   const GradusOp *const *table = gradus_op_table (&n);
 
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/gradient/kinks", test_kinks);
+  g_test_add_func ("/gradient/random-graphs", test_random_graphs);
   for (guint i = 0; i < n; i++)
     if (table[i]->gradient != NULL)
       {
