@@ -348,7 +348,7 @@ gradus_axis_zoom_around (GradusAxis *self, double x, double factor)
   self->continuous = TRUE;
   x0 = x - (x - self->range.x0) * factor;
   x1 = x + (self->range.x1 - x) * factor;
-  show (self, MAX (x0, self->extent.x0), MIN (x1, self->extent.x1));
+  show (self, x0, x1);
 }
 
 void

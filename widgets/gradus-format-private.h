@@ -5,7 +5,8 @@
 
 G_BEGIN_DECLS
 
-#define GRADUS_NARROW_SPACE "\u202f" /* narrow no-break space: between groups of digits */
+/* Stands between groups of digits and before units. The narrow no-break space (U+202F) would be the
+   right one for the groups, but is one pixel wide in the interface's font. */
 #define GRADUS_NO_BREAK_SPACE "\u00a0"
 #define GRADUS_MINUS "\u2212"
 

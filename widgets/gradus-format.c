@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Puts narrow spaces between groups of three digits before the decimal point. */
+/* Puts no-break spaces between groups of three digits before the decimal point. */
 static char *
 group_digits (const char *digits)
 {
@@ -17,7 +17,7 @@ group_digits (const char *digits)
   for (gsize i = 0; i < whole; i++)
     {
       if (i > 0 && (whole - i) % 3 == 0)
-        g_string_append (text, GRADUS_NARROW_SPACE);
+        g_string_append (text, GRADUS_NO_BREAK_SPACE);
       g_string_append_c (text, digits[i]);
     }
   g_string_append (text, digits + whole);
@@ -206,12 +206,15 @@ static char *
 format_rate (double rate)
 {
   g_autofree char *number = NULL;
-  double           round_to = 1.0;
 
   /* Three figures: a rate is never surer than that. */
   if (fabs (rate) >= 1000.0)
-    round_to = pow (10.0, floor (log10 (fabs (rate))) - 2.0);
-  number = gradus_format_fixed (round (rate / round_to) * round_to, fabs (rate) < 10.0 ? 1 : 0);
+    {
+      double round_to = pow (10.0, floor (log10 (fabs (rate))) - 2.0);
+
+      rate = round (rate / round_to) * round_to;
+    }
+  number = gradus_format_fixed (rate, fabs (rate) < 9.95 ? 1 : 0);
   /* Translators: speed of training; %s is a number. */
   return g_strdup_printf (_("%s\u00a0samples/s"), number);
 }

@@ -5,8 +5,8 @@
 
 G_BEGIN_DECLS
 
-/* Numbers for people, in the current locale. Grouped by narrow no-break spaces, with a real minus
-   sign; a unit stands behind a no-break space. Never for files. Results are owned by the caller. */
+/* Numbers for people, in the current locale. Groups of three digits and units are set off by
+   no-break spaces, the minus sign is a real one. Never for files. Results are owned by the caller. */
 
 /* What a value measures. */
 typedef enum
