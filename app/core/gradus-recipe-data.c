@@ -17,10 +17,10 @@ static const char *const later_generator_names[] = { "blobs", "moons", "circles"
                                                      "xor",   "sine",  "regression", NULL };
 
 static const GradusField idx_fields[] = {
-  { "inputs", GRADUS_FIELD_PATH, .required = TRUE, .help = N_ ("IDX file of the samples") },
-  { "targets", GRADUS_FIELD_PATH, .required = TRUE, .help = N_ ("IDX file of the labels") },
-  { "class_names", GRADUS_FIELD_STRINGS, .help = N_ ("What the labels 0, 1, … are called") },
-  { "fingerprint", GRADUS_FIELD_STRING, .help = N_ ("Written into the stored copy") },
+  { "inputs", GRADUS_FIELD_PATH, .required = TRUE },
+  { "targets", GRADUS_FIELD_PATH, .required = TRUE },
+  { "class_names", GRADUS_FIELD_STRINGS },
+  { "fingerprint", GRADUS_FIELD_STRING },
   { NULL },
 };
 
@@ -40,13 +40,12 @@ check_generator (GradusJsonObject         *object,
 }
 
 static const GradusField generator_fields[] = {
-  { "generator", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_generator,
-    .help = N_ ("\"line\": y = 3x + 2") },
-  { "samples", GRADUS_FIELD_INT, 1, 100000000, "1024", .help = N_ ("How many") },
-  { "noise", GRADUS_FIELD_NUMBER, 0, 1e6, "0.1", .help = N_ ("Its standard deviation") },
+  { "generator", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_generator },
+  { "samples", GRADUS_FIELD_INT, 1, 100000000, "1024" },
+  { "noise", GRADUS_FIELD_NUMBER, 0, 1e6, "0.1" },
   GRADUS_FIELD_IS_LATER ("features"),
   GRADUS_FIELD_IS_LATER ("classes"),
-  { "fingerprint", GRADUS_FIELD_STRING, .help = N_ ("Written into the stored copy") },
+  { "fingerprint", GRADUS_FIELD_STRING },
   { NULL },
 };
 
@@ -96,11 +95,10 @@ gradus_recipe_check_source (GradusJsonObject         *object,
 }
 
 static const GradusField split_fields[] = {
-  { "split", GRADUS_FIELD_NUMBER, 1e-6, 0.999999, .required = TRUE,
-    .help = N_ ("Share of the training data, drawn by the seed") },
+  { "split", GRADUS_FIELD_NUMBER, 1e-6, 0.999999, .required = TRUE },
   GRADUS_FIELD_IS_LATER ("stratify"),
   GRADUS_FIELD_IS_LATER ("by"),
-  { "fingerprint", GRADUS_FIELD_STRING, .help = N_ ("Written into the stored copy") },
+  { "fingerprint", GRADUS_FIELD_STRING },
   { NULL },
 };
 
@@ -133,21 +131,19 @@ static const char *const all_stage_names[] = { "rescale",  "cache",     "shuffle
                                                "repeat",   NULL };
 
 static const GradusField rescale_fields[] = {
-  { "scale", GRADUS_FIELD_NUMBER, -1e30, 1e30, "1.0", .help = N_ ("Factor") },
-  { "offset", GRADUS_FIELD_NUMBER, -1e30, 1e30, "0.0", .help = N_ ("Added afterwards") },
+  { "scale", GRADUS_FIELD_NUMBER, -1e30, 1e30, "1.0" },
+  { "offset", GRADUS_FIELD_NUMBER, -1e30, 1e30, "0.0" },
   { NULL },
 };
 
 static const GradusField one_hot_fields[] = {
-  { "classes", GRADUS_FIELD_INT, 2, 1000000, .help = N_ ("How many; absent: as the data has") },
+  { "classes", GRADUS_FIELD_INT, 2, 1000000 },
   { NULL },
 };
 
 static const GradusField batch_fields[] = {
-  { "size", GRADUS_FIELD_INT, 1, GRADUS_RECIPE_MAX_BATCH, .required = TRUE,
-    .help = N_ ("Samples in a batch") },
-  { "drop_remainder", GRADUS_FIELD_BOOLEAN, .fallback = "false",
-    .help = N_ ("Leave out a short last batch; in training only") },
+  { "size", GRADUS_FIELD_INT, 1, GRADUS_RECIPE_MAX_BATCH, .required = TRUE },
+  { "drop_remainder", GRADUS_FIELD_BOOLEAN, .fallback = "false" },
   GRADUS_FIELD_IS_LATER ("pad"),
   GRADUS_FIELD_IS_LATER ("balance"),
   GRADUS_FIELD_IS_LATER ("buckets"),

@@ -12,12 +12,12 @@ typedef enum
 {
   GRADUS_FIELD_STRING,
   GRADUS_FIELD_PATH,   /* a string, made absolute */
-  GRADUS_FIELD_CHOICE, /* one of the names */
   GRADUS_FIELD_INT,
   GRADUS_FIELD_NUMBER,
   GRADUS_FIELD_BOOLEAN,
   GRADUS_FIELD_STRINGS, /* a list of strings */
   GRADUS_FIELD_OBJECT,  /* an object with the members; made if absent */
+  GRADUS_FIELD_PART,    /* an object that the trainer's options read */
   GRADUS_FIELD_CHECK,   /* a function reads it */
   GRADUS_FIELD_LATER,   /* known, but not to this version */
 } GradusFieldKind;
@@ -39,12 +39,10 @@ typedef void (*GradusFieldFunc) (GradusJsonObject         *object,
  * @min, @max: range of numbers, both included
  * @fallback: the default as JSON; NULL when there is none and the key may be absent
  * @required: must be there
- * @names: for a choice
  * @members: for an object
  * @check: for GRADUS_FIELD_CHECK
- * @help: one line for the reference page
  *
- * One key of the recipe: the row that checks, defaults and documents it. Rows end with a NULL name.
+ * One key of the recipe: the row that checks it and gives its default. Rows end with a NULL name.
  */
 struct _GradusField
 {
@@ -53,10 +51,8 @@ struct _GradusField
   double             min, max;
   const char        *fallback;
   gboolean           required;
-  const char *const *names;
   const GradusField *members;
   GradusFieldFunc    check;
-  const char        *help;
 };
 
 #define GRADUS_FIELD_IS_LATER(NAME) { .name = NAME, .kind = GRADUS_FIELD_LATER }
@@ -69,14 +65,6 @@ extern const GradusField gradus_recipe_fields[];
 void gradus_fields_apply (GradusJsonObject         *object,
                           const GradusField        *fields,
                           const GradusFieldContext *context);
-
-/* The fields of the optimizer with Keras's @class_name; NULL if this version has none. */
-const GradusField *gradus_recipe_optimizer_fields (const char *class_name);
-
-/* Names of what stands in the lists, NULL-terminated; for the form and the reference page. */
-const char *const *gradus_recipe_optimizers (void);
-const char *const *gradus_recipe_losses (void);
-const char *const *gradus_recipe_metrics (void);
 
 /* Parts of the table that live in gradus-recipe-data.c. */
 void gradus_recipe_check_source (GradusJsonObject         *object,

@@ -4,6 +4,7 @@
 #include "gradus-recipe.h"
 
 #include "gradus-recipe-schema.h"
+#include "train/gradus-trainer.h"
 
 #include <errno.h>
 #include <glib/gi18n-lib.h>
@@ -114,6 +115,27 @@ load_model (JsonObject *recipe, const char *base, const char *source, GError **e
   return TRUE;
 }
 
+/* Has the trainer read its four parts and write them back with every default. */
+static gboolean
+check_options (JsonObject *recipe, const char *source, GError **error)
+{
+  static const char *const parts[] = { "compile", "fit", "log", "checkpoints" };
+  JsonObject              *objects[G_N_ELEMENTS (parts)] = { NULL };
+  JsonObject              *normalized = NULL;
+  g_autoptr (GradusTrainerOptions) options = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+    objects[i] = json_object_get_object_member (recipe, parts[i]);
+  options = gradus_trainer_options_new (objects[0], objects[1], objects[2], objects[3], source,
+                                        &normalized, error);
+  if (options == NULL)
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+    json_object_set_member (recipe, parts[i], json_object_dup_member (normalized, parts[i]));
+  json_object_unref (normalized);
+  return TRUE;
+}
+
 /* Checks @root, which is changed: defaults are added, paths are made absolute. */
 static gboolean
 check (JsonNode *root, const char *base, const char *source, GError **error)
@@ -124,7 +146,8 @@ check (JsonNode *root, const char *base, const char *source, GError **error)
   if (object == NULL || !load_model (json_node_get_object (root), base, source, error))
     return FALSE;
   gradus_fields_apply (object, gradus_recipe_fields, &context);
-  return gradus_json_end (object, error);
+  return gradus_json_end (object, error)
+         && check_options (json_node_get_object (root), source, error);
 }
 
 static GradusRecipe *
@@ -329,35 +352,22 @@ put (JsonNode *root, JsonNode *holder, const char *word, JsonNode *value, GError
   return TRUE;
 }
 
-/* Another optimizer does not know the old one's settings. */
+/* Another optimizer does not know the old one's settings, but for the learning rate. */
 static void
 drop_foreign_settings (JsonNode *root, const char *path)
 {
-  JsonNode          *config = NULL;
-  JsonNode          *name = NULL;
-  const GradusField *fields = NULL;
+  JsonNode *config = NULL;
   g_autoptr (GList) members = NULL;
 
   if (!g_str_equal (path, "compile.optimizer.class_name"))
     return;
   config = step_into (step_into (step_into (root, "compile"), "optimizer"), "config");
-  name = step_into (step_into (step_into (root, "compile"), "optimizer"), "class_name");
-  if (config == NULL || !JSON_NODE_HOLDS_OBJECT (config) || name == NULL
-      || json_node_get_value_type (name) != G_TYPE_STRING)
-    return;
-  fields = gradus_recipe_optimizer_fields (json_node_get_string (name));
-  if (fields == NULL)
+  if (config == NULL || !JSON_NODE_HOLDS_OBJECT (config))
     return;
   members = json_object_get_members (json_node_get_object (config));
   for (GList *l = members; l != NULL; l = l->next)
-    {
-      guint i = 0;
-
-      while (fields[i].name != NULL && !g_str_equal (fields[i].name, l->data))
-        i++;
-      if (fields[i].name == NULL)
-        json_object_remove_member (json_node_get_object (config), l->data);
-    }
+    if (!g_str_equal (l->data, "learning_rate"))
+      json_object_remove_member (json_node_get_object (config), l->data);
 }
 
 gboolean
@@ -573,47 +583,4 @@ gradus_recipe_set_fingerprint (GradusRecipe *self, const char *part, const char 
   node = step_into (step_into (self->root, "data"), part);
   if (node != NULL && JSON_NODE_HOLDS_OBJECT (node))
     json_object_set_string_member (json_node_get_object (node), "fingerprint", fingerprint);
-}
-
-/* Reference page ----------------------------------------------------------------------------- */
-
-static void
-append_rows (GString *page, const char *prefix, const GradusField *fields)
-{
-  for (guint i = 0; fields[i].name != NULL; i++)
-    {
-      const GradusField *field = &fields[i];
-      g_autofree char   *path =
-          *prefix != '\0' ? g_strconcat (prefix, ".", field->name, NULL) : g_strdup (field->name);
-
-      if (field->kind == GRADUS_FIELD_OBJECT)
-        append_rows (page, path, field->members);
-      else if (field->kind == GRADUS_FIELD_LATER)
-        g_string_append_printf (page, "| `%s` | | %s |\n", path, _ ("Not in this version"));
-      else
-        g_string_append_printf (
-            page, "| `%s` | %s%s%s | %s |\n", path, field->fallback != NULL ? "`" : "",
-            field->fallback != NULL ? field->fallback
-            : field->required       ? _ ("needed")
-                                    : "",
-            field->fallback != NULL ? "`" : "", field->help != NULL ? _ (field->help) : "");
-    }
-}
-
-char *
-gradus_recipe_reference (void)
-{
-  GString *page = g_string_new (NULL);
-
-  g_string_append_printf (page, "| %s | %s | %s |\n| --- | --- | --- |\n", _ ("Key"), _ ("Default"),
-                          _ ("Meaning"));
-  append_rows (page, "", gradus_recipe_fields);
-  for (guint i = 0; gradus_recipe_optimizers ()[i] != NULL; i++)
-    {
-      const char      *name = gradus_recipe_optimizers ()[i];
-      g_autofree char *prefix = g_strdup_printf ("compile.optimizer.config (%s)", name);
-
-      append_rows (page, prefix, gradus_recipe_optimizer_fields (name));
-    }
-  return g_string_free (page, FALSE);
 }

@@ -82,7 +82,4 @@ char *gradus_recipe_to_json (GradusRecipe *self, gboolean pretty);
  */
 void gradus_recipe_set_fingerprint (GradusRecipe *self, const char *part, const char *fingerprint);
 
-/* Every key with type, range and default, as the reference page's Markdown; free with g_free. */
-char *gradus_recipe_reference (void);
-
 G_END_DECLS

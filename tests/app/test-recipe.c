@@ -7,7 +7,7 @@
 
 #define MODEL "{'class_name':'Sequential','config':{'name':'m','layers':[]}}"
 #define SOURCE "{'type':'generator','generator':'line'}"
-#define MINIMAL "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'loss':'mse'}}"
+#define MINIMAL "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}"
 
 /* JSON with apostrophes for quotation marks. */
 static char *
@@ -68,7 +68,7 @@ test_paths (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (GradusRecipe) recipe =
       parse ("{'data':{'train':{'type':'idx','inputs':'../a.gz','targets':'/b.gz'}},'model':" MODEL
-             ",'compile':{'loss':'sparse_categorical_crossentropy','metrics':['acc']}}",
+             ",'compile':{'optimizer':'adam','loss':'sparse_categorical_crossentropy','metrics':['acc']}}",
              &error);
 
   g_assert_no_error (error);
@@ -179,10 +179,10 @@ static const struct
   { "{", GRADUS_ERROR_REFUSED, "recipe.json", "" },
   { "{}", GRADUS_ERROR_REFUSED, "recipe.json", "data" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL "}", GRADUS_ERROR_REFUSED, "", "compile" },
-  { "{'data':{'train':" SOURCE "},'compile':{'loss':'mse'}}", GRADUS_ERROR_REFUSED, "", "model" },
-  { "{'data':{},'model':" MODEL ",'compile':{'loss':'mse'}}", GRADUS_ERROR_REFUSED, "/data",
+  { "{'data':{'train':" SOURCE "},'compile':{'optimizer':'adam','loss':'mse'}}", GRADUS_ERROR_REFUSED, "", "model" },
+  { "{'data':{},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}", GRADUS_ERROR_REFUSED, "/data",
     "train" },
-  { "{'checkpoint':{},'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'loss':'mse'}}",
+  { "{'checkpoint':{},'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "checkpoint", "checkpoints" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
     ",'compile':{'loss':'mse','optimizer':{'class_name':'Adam','config':{'learning_rat':1}}}}",
@@ -193,44 +193,44 @@ static const struct
   { "{'data':{'train':" SOURCE "},'model':" MODEL
     ",'compile':{'loss':'mse','optimizer':{'class_name':'AdamW'}}}",
     GRADUS_ERROR_UNSUPPORTED, "/compile/optimizer/class_name", "AdamW" },
-  { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'loss':'msee'}}",
+  { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'msee'}}",
     GRADUS_ERROR_REFUSED, "/compile/loss", "mse" },
-  { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'loss':'huber'}}",
+  { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'huber'}}",
     GRADUS_ERROR_UNSUPPORTED, "/compile/loss", "huber" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
-    ",'compile':{'loss':'mse','metrics':['f1_score']}}",
+    ",'compile':{'optimizer':'adam','loss':'mse','metrics':['f1_score']}}",
     GRADUS_ERROR_UNSUPPORTED, "/compile/metrics", "f1_score" },
-  { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'loss':'mse'},'fit':{'epochs':'5'}}",
+  { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'epochs':'5'}}",
     GRADUS_ERROR_REFUSED, "/fit/epochs", "whole number" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
-    ",'compile':{'loss':'mse'},'fit':{'accumulate':4}}",
+    ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'accumulate':4}}",
     GRADUS_ERROR_UNSUPPORTED, "/fit", "accumulate" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
-    ",'compile':{'loss':'mse'},'fit':{'device':'cuda'}}",
+    ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'device':'cuda'}}",
     GRADUS_ERROR_UNSUPPORTED, "/fit/device", "cuda" },
   { "{'data':{'train':" SOURCE ",'pipeline':[{'btch':64}]},'model':" MODEL
-    ",'compile':{'loss':'mse'}}",
+    ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/pipeline/0", "batch" },
   { "{'data':{'train':" SOURCE ",'pipeline':[{'augment':[]}]},'model':" MODEL
-    ",'compile':{'loss':'mse'}}",
+    ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_UNSUPPORTED, "/data/pipeline/0", "augment" },
   { "{'data':{'train':" SOURCE ",'pipeline':[{'batch':64},{'batch':32}]},'model':" MODEL
-    ",'compile':{'loss':'mse'}}",
+    ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/pipeline/1", "twice" },
   { "{'data':{'train':" SOURCE ",'pipeline':[{'batch':64,'shuffle':true}]},'model':" MODEL
-    ",'compile':{'loss':'mse'}}",
+    ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/pipeline/0", "one key" },
-  { "{'data':{'train':{'type':'csv'}},'model':" MODEL ",'compile':{'loss':'mse'}}",
+  { "{'data':{'train':{'type':'csv'}},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_UNSUPPORTED, "/data/train/type", "csv" },
-  { "{'data':{'train':{'type':'idk'}},'model':" MODEL ",'compile':{'loss':'mse'}}",
+  { "{'data':{'train':{'type':'idk'}},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/train/type", "idx" },
   { "{'data':{'train':" SOURCE ",'validation':{'split':1.5}},'model':" MODEL
-    ",'compile':{'loss':'mse'}}",
+    ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/validation/split", "" },
-  { "{'data':{'train':" SOURCE "},'model':'none.json','compile':{'loss':'mse'}}",
+  { "{'data':{'train':" SOURCE "},'model':'none.json','compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_NOT_FOUND, "/model", "/base/none.json" },
   { "{'data':{'train':" SOURCE "},'model':{'class_name':'Dense','config':{}},"
-    "'compile':{'loss':'mse'}}",
+    "'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/model/class_name", "Sequential" },
 };
 
