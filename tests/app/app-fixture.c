@@ -42,10 +42,9 @@ GradusRecipe *
 app_fixture_line (const char *assignment, ...)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *path
-      = g_build_filename (GRADUS_SOURCE_RESOURCES, "examples", "line.json", NULL);
-  GradusRecipe *recipe = gradus_recipe_load (path, &error);
-  va_list       args;
+  g_autofree char *path = g_build_filename (GRADUS_SOURCE_RESOURCES, "examples", "line.json", NULL);
+  GradusRecipe    *recipe = gradus_recipe_load (path, &error);
+  va_list          args;
 
   g_assert_no_error (error);
   va_start (args, assignment);
@@ -64,8 +63,8 @@ static GradusLogReader *
 open_reader (const char *folder, const char *name, gint64 *run)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GradusWorkspace) workspace
-      = gradus_workspace_open (folder, GRADUS_WORKSPACE_READ_ONLY, &error);
+  g_autoptr (GradusWorkspace) workspace =
+      gradus_workspace_open (folder, GRADUS_WORKSPACE_READ_ONLY, &error);
   GradusLogReader *reader = NULL;
 
   g_assert_no_error (error);
@@ -105,8 +104,7 @@ app_fixture_scalars (const char *folder, const char *name, const char *series)
   g_autoptr (GError) error = NULL;
   gint64 run = 0;
   g_autoptr (GradusLogReader) reader = open_reader (folder, name, &run);
-  g_autoptr (GradusSeriesInfo) info
-      = gradus_log_reader_find_series (reader, run, series, &error);
+  g_autoptr (GradusSeriesInfo) info = gradus_log_reader_find_series (reader, run, series, &error);
 
   g_assert_no_error (error);
   g_assert_nonnull (info);
@@ -203,8 +201,8 @@ app_fixture_compare_weights (const char *folder_a,
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GradusCheckpoint) a = gradus_model_reference_open (folder_a, run_a, NULL, &error);
-  g_autoptr (GradusCheckpoint) b
-      = error == NULL ? gradus_model_reference_open (folder_b, run_b, NULL, &error) : NULL;
+  g_autoptr (GradusCheckpoint) b =
+      error == NULL ? gradus_model_reference_open (folder_b, run_b, NULL, &error) : NULL;
 
   g_assert_no_error (error);
   g_assert_cmpint (gradus_checkpoint_step (a), ==, gradus_checkpoint_step (b));

@@ -38,11 +38,11 @@ spawn (GSubprocessFlags flags, const char *locale, const char *const *arguments)
 
   g_subprocess_launcher_setenv (launcher, "LC_ALL", locale, TRUE);
   g_subprocess_launcher_setenv (launcher, "XDG_DATA_HOME", folder, TRUE);
-  g_ptr_array_add (argv, (char *) program);
+  g_ptr_array_add (argv, (char *)program);
   for (guint i = 0; arguments[i] != NULL; i++)
-    g_ptr_array_add (argv, (char *) arguments[i]);
+    g_ptr_array_add (argv, (char *)arguments[i]);
   g_ptr_array_add (argv, NULL);
-  process = g_subprocess_launcher_spawnv (launcher, (const char *const *) argv->pdata, &error);
+  process = g_subprocess_launcher_spawnv (launcher, (const char *const *)argv->pdata, &error);
   g_assert_no_error (error);
   return process;
 }
@@ -51,8 +51,8 @@ static Result
 run_in (const char *locale, const char *const *arguments)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GSubprocess) process
-      = spawn (G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, locale, arguments);
+  g_autoptr (GSubprocess) process =
+      spawn (G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, locale, arguments);
   Result result = { 0 };
 
   g_subprocess_communicate_utf8 (process, NULL, NULL, &result.out, &result.err, &error);
@@ -86,8 +86,8 @@ file_with (const char *name, const char *text)
 static void
 test_help (void)
 {
-  static const char *const commands[]
-      = { "train", "runs", "evaluate", "infer", "export", "check", "bench", "doctor" };
+  static const char *const commands[] = { "train",  "runs",  "evaluate", "infer",
+                                          "export", "check", "bench",    "doctor" };
   g_auto (Result) all = RUN ("--help");
   g_auto (Result) none = RUN ("trian");
 
@@ -161,8 +161,8 @@ test_bad_input (void)
   g_autofree char *truncated = file_with ("truncated.idx", "not an idx file");
   g_autofree char *inputs = g_strdup_printf ("data.train.inputs=%s", truncated);
   g_autofree char *workspace = g_build_filename (folder, "bad-input", NULL);
-  g_auto (Result) missing
-      = RUN ("train", dense, "--workspace", workspace, "--set", "data.train.inputs=/nowhere.gz");
+  g_auto (Result) missing =
+      RUN ("train", dense, "--workspace", workspace, "--set", "data.train.inputs=/nowhere.gz");
   g_auto (Result) wrong = RUN ("train", dense, "--workspace", workspace, "--set", inputs);
   g_auto (Result) shape = RUN ("train", line, "--workspace", workspace, "--set",
                                "model.config.layers.0.config.batch_shape=[null, 7]");
@@ -247,16 +247,15 @@ round_trip (const char *locale, const char *name)
   GradusShape        shape = gradus_shape (2, G_GINT64_CONSTANT (3), G_GINT64_CONSTANT (1));
 
 #define IN(...) run_in (locale, (const char *const[]){ __VA_ARGS__, NULL })
-  g_auto (Result) train
-      = IN ("train", line, "--workspace", workspace, "--set", "fit.epochs=30");
+  g_auto (Result) train = IN ("train", line, "--workspace", workspace, "--set", "fit.epochs=30");
   g_auto (Result) quiet = IN ("train", line, "--workspace", workspace, "--quiet");
   g_auto (Result) list = IN ("runs", "--workspace", workspace);
   g_auto (Result) show = IN ("runs", "show", "line", "--workspace", workspace);
   g_auto (Result) table = IN ("runs", "export", "#1", csv, "--to", "csv", "--workspace", workspace);
-  g_auto (Result) evaluate
-      = IN ("evaluate", "line", "--data", line, "--json", "--workspace", workspace);
-  g_auto (Result) export
-      = IN ("export", "line@best", exported, "--to", "safetensors", "--workspace", workspace);
+  g_auto (Result) evaluate =
+      IN ("evaluate", "line", "--data", line, "--json", "--workspace", workspace);
+  g_auto (Result) export =
+      IN ("export", "line@best", exported, "--to", "safetensors", "--workspace", workspace);
   g_auto (Result) file = IN ("evaluate", exported, "--data", line);
 
   g_assert_cmpint (train.status, ==, 0);
@@ -293,7 +292,7 @@ round_trip (const char *locale, const char *name)
   npy = gradus_npy_read (answer, NULL);
   g_assert_nonnull (npy);
   for (guint i = 0; i < 3; i++)
-    g_assert_cmpfloat_with_epsilon (((float *) npy->data)[i], 3 * xs[i] + 2, 0.3);
+    g_assert_cmpfloat_with_epsilon (((float *)npy->data)[i], 3 * xs[i] + 2, 0.3);
   {
     g_auto (Result) delete = IN ("runs", "delete", "line 2", "--workspace", workspace);
     g_auto (Result) left = IN ("runs", "--workspace", workspace);
@@ -350,8 +349,8 @@ static GSubprocess *
 start_training (const char *workspace, const char *first, const char *second)
 {
   g_autofree char *line = example ("line.json");
-  const char *whole[] = { "train", line, "--workspace", workspace, "--quiet", LONG, NULL };
-  const char *again[] = { "train", first, second, "--workspace", workspace, "--quiet", NULL };
+  const char      *whole[] = { "train", line, "--workspace", workspace, "--quiet", LONG, NULL };
+  const char      *again[] = { "train", first, second, "--workspace", workspace, "--quiet", NULL };
 
   return spawn (G_SUBPROCESS_FLAGS_STDOUT_SILENCE, "C.UTF-8", first != NULL ? again : whole);
 }

@@ -7,7 +7,8 @@
 
 #define MODEL "{'class_name':'Sequential','config':{'name':'m','layers':[]}}"
 #define SOURCE "{'type':'generator','generator':'line'}"
-#define MINIMAL "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}"
+#define MINIMAL                                                                                    \
+  "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}"
 
 /* JSON with apostrophes for quotation marks. */
 static char *
@@ -66,10 +67,10 @@ static void
 test_paths (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GradusRecipe) recipe =
-      parse ("{'data':{'train':{'type':'idx','inputs':'../a.gz','targets':'/b.gz'}},'model':" MODEL
-             ",'compile':{'optimizer':'adam','loss':'sparse_categorical_crossentropy','metrics':['acc']}}",
-             &error);
+  g_autoptr (GradusRecipe) recipe = parse (
+      "{'data':{'train':{'type':'idx','inputs':'../a.gz','targets':'/b.gz'}},'model':" MODEL
+      ",'compile':{'optimizer':'adam','loss':'sparse_categorical_crossentropy','metrics':['acc']}}",
+      &error);
 
   g_assert_no_error (error);
   g_assert_cmpstr (gradus_recipe_get_string (recipe, "data.train.inputs", NULL), ==, "/a.gz");
@@ -149,7 +150,7 @@ test_set_refused (void)
                                        "seed=-1",
                                        "seed=1.5",
                                        "data.pipeline.9.batch=3",
-                                       "fit.clip={\"global_norm\": 0}",
+                                       "fit.clip={\"global_norm\": -1}",
                                        "fit.clip={" };
   g_autoptr (GradusRecipe) recipe = parse (MINIMAL, NULL);
   g_autofree char *before = gradus_recipe_to_json (recipe, FALSE);
@@ -179,10 +180,12 @@ static const struct
   { "{", GRADUS_ERROR_REFUSED, "recipe.json", "" },
   { "{}", GRADUS_ERROR_REFUSED, "recipe.json", "data" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL "}", GRADUS_ERROR_REFUSED, "", "compile" },
-  { "{'data':{'train':" SOURCE "},'compile':{'optimizer':'adam','loss':'mse'}}", GRADUS_ERROR_REFUSED, "", "model" },
-  { "{'data':{},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}", GRADUS_ERROR_REFUSED, "/data",
-    "train" },
-  { "{'checkpoint':{},'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}",
+  { "{'data':{'train':" SOURCE "},'compile':{'optimizer':'adam','loss':'mse'}}",
+    GRADUS_ERROR_REFUSED, "", "model" },
+  { "{'data':{},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}",
+    GRADUS_ERROR_REFUSED, "/data", "train" },
+  { "{'checkpoint':{},'data':{'train':" SOURCE "},'model':" MODEL
+    ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "checkpoint", "checkpoints" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
     ",'compile':{'loss':'mse','optimizer':{'class_name':'Adam','config':{'learning_rat':1}}}}",
@@ -196,18 +199,16 @@ static const struct
   { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'msee'}}",
     GRADUS_ERROR_REFUSED, "/compile/loss", "mse" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'huber'}}",
-    GRADUS_ERROR_UNSUPPORTED, "/compile/loss", "huber" },
+    GRADUS_ERROR_REFUSED, "/compile/loss", "huber" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse','metrics':['f1_score']}}",
-    GRADUS_ERROR_UNSUPPORTED, "/compile/metrics", "f1_score" },
-  { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'epochs':'5'}}",
+    GRADUS_ERROR_REFUSED, "/compile/metrics", "f1_score" },
+  { "{'data':{'train':" SOURCE "},'model':" MODEL
+    ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'epochs':'5'}}",
     GRADUS_ERROR_REFUSED, "/fit/epochs", "whole number" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'accumulate':4}}",
-    GRADUS_ERROR_UNSUPPORTED, "/fit", "accumulate" },
-  { "{'data':{'train':" SOURCE "},'model':" MODEL
-    ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'device':'cuda'}}",
-    GRADUS_ERROR_UNSUPPORTED, "/fit/device", "cuda" },
+    GRADUS_ERROR_REFUSED, "/fit", "accumulate" },
   { "{'data':{'train':" SOURCE ",'pipeline':[{'btch':64}]},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/pipeline/0", "batch" },
@@ -220,9 +221,11 @@ static const struct
   { "{'data':{'train':" SOURCE ",'pipeline':[{'batch':64,'shuffle':true}]},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/pipeline/0", "one key" },
-  { "{'data':{'train':{'type':'csv'}},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}",
+  { "{'data':{'train':{'type':'csv'}},'model':" MODEL
+    ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_UNSUPPORTED, "/data/train/type", "csv" },
-  { "{'data':{'train':{'type':'idk'}},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}",
+  { "{'data':{'train':{'type':'idk'}},'model':" MODEL
+    ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/train/type", "idx" },
   { "{'data':{'train':" SOURCE ",'validation':{'split':1.5}},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'}}",
@@ -261,15 +264,6 @@ test_missing (void)
   g_assert_nonnull (strstr (error->message, "/nowhere/recipe.json"));
 }
 
-static void
-test_reference (void)
-{
-  g_autofree char *page = gradus_recipe_reference ();
-
-  g_assert_nonnull (strstr (page, "fit.epochs"));
-  g_assert_nonnull (strstr (page, "compile.optimizer.config (SGD).momentum"));
-}
-
 int
 main (int argc, char **argv)
 {
@@ -282,6 +276,5 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/set-refused", test_set_refused);
   g_test_add_func ("/recipe/refused", test_refused);
   g_test_add_func ("/recipe/missing", test_missing);
-  g_test_add_func ("/recipe/reference", test_reference);
   return g_test_run ();
 }

@@ -85,10 +85,11 @@ test_line (void)
   g_autoptr (GradusRunInfo) info = app_fixture_run (folder, uuid);
   g_autoptr (GArray) loss = app_fixture_scalars (folder, uuid, "train/loss");
   g_autoptr (GArray) validation = app_fixture_scalars (folder, uuid, "validation/loss");
-  static const char *const every_step[]
-      = { "learning_rate",       "gradient_norm",       "time/step",
-          "time/input_wait",     "throughput",          "memory/host/current",
-          "memory/host/peak",    "memory/device/current", "memory/device/peak" };
+  static const char *const every_step[] = { "learning_rate",     "gradient_norm",
+                                            "time/step",         "time/input_wait",
+                                            "throughput",        "memory/host/current",
+                                            "memory/host/peak",  "memory/device/current",
+                                            "memory/device/peak" };
 
   g_assert_cmpint (info->status, ==, GRADUS_RUN_FINISHED);
   g_assert_cmpint (loss->len, ==, 8 * 28);
@@ -114,8 +115,8 @@ test_same_seed (void)
   g_autofree char *folder = app_fixture_folder ();
   g_autoptr (GradusRecipe) recipe = app_fixture_line ("fit.epochs=5", NULL);
   g_autoptr (GradusRecipe) other = app_fixture_line ("fit.epochs=5", "seed=43", NULL);
-  g_autoptr (GradusRecipe) threads
-      = app_fixture_line ("fit.epochs=5", "fit.threads=1", "data.pipeline.prefetch=0", NULL);
+  g_autoptr (GradusRecipe) threads =
+      app_fixture_line ("fit.epochs=5", "fit.threads=1", "data.pipeline.prefetch=0", NULL);
   g_autofree char *a = train (folder, recipe);
   g_autofree char *b = train (folder, recipe);
   g_autofree char *c = train (folder, other);
@@ -189,7 +190,8 @@ test_resume_refused (void)
   g_assert_null (gradus_session_resume (session, "nobody", NULL, &error));
   g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_NOT_FOUND);
   g_clear_error (&error);
-  again = gradus_session_resume (session, uuid, (const char *const[]){ "fit.epochs=3", NULL }, &error);
+  again =
+      gradus_session_resume (session, uuid, (const char *const[]){ "fit.epochs=3", NULL }, &error);
   g_assert_no_error (error);
   gradus_session_wait (session);
   {
@@ -290,7 +292,8 @@ test_failed (void)
   g_autofree char *folder = app_fixture_folder ();
   g_autoptr (GError) error = NULL;
   g_autoptr (GradusRecipe) wrong = app_fixture_line (
-      "data.train={\"type\": \"idx\", \"inputs\": \"/nowhere/a\", \"targets\": \"/nowhere/b\"}", NULL);
+      "data.train={\"type\": \"idx\", \"inputs\": \"/nowhere/a\", \"targets\": \"/nowhere/b\"}",
+      NULL);
   g_autoptr (GradusRecipe) right = app_fixture_line ("fit.epochs=1", NULL);
   g_autofree char *a = train (folder, wrong);
   g_autofree char *b = train (folder, right);
@@ -305,9 +308,9 @@ static void
 test_memory_refused (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GradusRecipe) recipe = app_fixture_line (
-      "data.train.samples=100000000", "data.pipeline.batch=1048576",
-      "model.config.layers.1.config.units=500000", NULL);
+  g_autoptr (GradusRecipe) recipe =
+      app_fixture_line ("data.train.samples=100000000", "data.pipeline.batch=1048576",
+                        "model.config.layers.1.config.units=500000", NULL);
   g_autoptr (GradusPreparation) trial = gradus_preparation_new (recipe, NULL, &error);
 
   if (trial != NULL)
@@ -344,8 +347,8 @@ test_full_disk (void)
   g_autofree char *filler = g_build_filename (folder, "filler", NULL);
   g_autofree char *elsewhere = app_fixture_folder ();
   g_autoptr (GError) error = NULL;
-  g_autoptr (GradusRecipe) recipe
-      = app_fixture_line ("fit.epochs=200", "data.train.samples=8192", NULL);
+  g_autoptr (GradusRecipe) recipe =
+      app_fixture_line ("fit.epochs=200", "data.train.samples=8192", NULL);
   g_autoptr (GradusSession) session = NULL;
   g_autofree char *uuid = NULL;
   g_autofree char *whole = NULL;
