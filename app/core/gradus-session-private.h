@@ -46,10 +46,10 @@ typedef struct
   GradusObserver        *inner;
   GradusSession         *session;
   const char            *uuid;
-  GPtrArray             *names; /* of the series, by handle */
-  GMutex                 mutex;
-  GradusProgress         epoch; /* what is known of the epoch that ended at @epoch_step */
-  gint64                 epoch_step;
+  GArray         *roles; /* of guint8, by the series' handle */
+  GMutex          mutex;
+  gboolean        gathering; /* an epoch ended, and its values are coming */
+  GradusProgress  epoch;     /* what is known of it */
 } GradusTap;
 
 GradusTap *gradus_tap_new (GradusSession *session, const char *uuid, GradusObserver *inner);

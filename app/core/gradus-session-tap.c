@@ -4,19 +4,23 @@
 #include "gradus-session-private.h"
 
 #include <math.h>
-#include <string.h>
 
 #define TAP(observer) ((GradusTap *)(observer))
 
-/* Series that stand at an epoch's last step, and where the listener's record keeps them. */
-static const struct
+/* What a series is to the listener. The trainer writes those of an epoch at its last step, `epoch`
+ * first. */
+typedef enum
 {
-  const char *name;
-  gsize       offset;
-} epoch_values[] = {
-  { "train/accuracy", G_STRUCT_OFFSET (GradusProgress, accuracy) },
-  { "validation/loss", G_STRUCT_OFFSET (GradusProgress, validation_loss) },
-  { "validation/accuracy", G_STRUCT_OFFSET (GradusProgress, validation_accuracy) },
+  ROLE_NONE,
+  ROLE_EPOCH,
+  ROLE_ACCURACY,
+  ROLE_VALIDATION_LOSS,
+  ROLE_VALIDATION_ACCURACY,
+  ROLE_TEST,
+} Role;
+
+static const char *const role_names[] = {
+  "", "epoch", "train/accuracy", "validation/loss", "validation/accuracy", "test/loss"
 };
 
 static guint
@@ -26,23 +30,24 @@ tap_series (GradusObserver *observer, const char *name, GradusSeriesKind kind)
   guint      handle = self->inner->funcs->series (self->inner, name, kind);
 
   g_mutex_lock (&self->mutex);
-  if (handle >= self->names->len)
-    g_ptr_array_set_size (self->names, handle + 1);
-  if (g_ptr_array_index (self->names, handle) == NULL)
-    g_ptr_array_index (self->names, handle) = g_strdup (name);
+  if (handle >= self->roles->len)
+    g_array_set_size (self->roles, handle + 1);
+  for (guint i = 1; i < G_N_ELEMENTS (role_names); i++)
+    if (g_str_equal (role_names[i], name))
+      g_array_index (self->roles, guint8, handle) = i;
   g_mutex_unlock (&self->mutex);
   return handle;
 }
 
-/* Tells the epoch that was being gathered. The mutex is held, and let go meanwhile. */
+/* Tells the epoch that was gathered. The mutex is held, and let go meanwhile. */
 static void
 tell_epoch (GradusTap *self)
 {
   GradusProgress progress = self->epoch;
 
-  if (self->epoch_step == 0)
+  if (!self->gathering)
     return;
-  self->epoch_step = 0;
+  self->gathering = FALSE;
   if (self->session->listener.epoch == NULL)
     return;
   g_mutex_unlock (&self->mutex);
@@ -51,39 +56,54 @@ tell_epoch (GradusTap *self)
 }
 
 static void
-gather (GradusTap *self, const char *name, gint64 step, double value)
+begin_epoch (GradusTap *self, gint64 step, double epoch)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (epoch_values); i++)
+  tell_epoch (self);
+  g_mutex_lock (&self->session->mutex);
+  gradus_session_progress_locked (self->session, &self->epoch);
+  g_mutex_unlock (&self->session->mutex);
+  self->gathering = TRUE;
+  self->epoch.step = step;
+  self->epoch.epoch = (gint64)epoch;
+  self->epoch.validation_loss = self->epoch.validation_accuracy = NAN;
+}
+
+static void
+gather (GradusTap *self, Role role, gint64 step, double value)
+{
+  switch (role)
     {
-      if (!g_str_equal (epoch_values[i].name, name))
-        continue;
-      if (self->epoch_step != step)
-        {
-          tell_epoch (self);
-          g_mutex_lock (&self->session->mutex);
-          gradus_session_progress_locked (self->session, &self->epoch);
-          g_mutex_unlock (&self->session->mutex);
-          self->epoch_step = step;
-          self->epoch.step = step;
-        }
-      G_STRUCT_MEMBER (double, &self->epoch, epoch_values[i].offset) = value;
+    case ROLE_EPOCH:
+      begin_epoch (self, step, value);
+      break;
+    case ROLE_ACCURACY:
+      self->epoch.accuracy = value;
+      break;
+    case ROLE_VALIDATION_LOSS:
+      self->epoch.validation_loss = value;
+      break;
+    case ROLE_VALIDATION_ACCURACY:
+      self->epoch.validation_accuracy = value;
+      break;
+    case ROLE_NONE:
+    case ROLE_TEST:
+      break;
     }
 }
 
 static void
 tap_scalar (GradusObserver *observer, guint series, gint64 step, double value)
 {
-  GradusTap  *self = TAP (observer);
-  const char *name = NULL;
+  GradusTap *self = TAP (observer);
+  Role       role = ROLE_NONE;
 
   self->inner->funcs->scalar (self->inner, series, step, value);
   g_mutex_lock (&self->mutex);
-  name = series < self->names->len ? g_ptr_array_index (self->names, series) : NULL;
-  if (self->epoch_step != 0 && step != self->epoch_step)
+  if (series < self->roles->len)
+    role = g_array_index (self->roles, guint8, series);
+  if (self->gathering && (step != self->epoch.step || role == ROLE_TEST))
     tell_epoch (self);
-  /* Only values of an epoch are compared by name; those of a step start with other letters. */
-  if (name != NULL && (name[0] == 'v' || g_str_equal (name, "train/accuracy")))
-    gather (self, name, step, value);
+  gather (self, role, step, value);
   g_mutex_unlock (&self->mutex);
 }
 
@@ -170,7 +190,7 @@ gradus_tap_new (GradusSession *session, const char *uuid, GradusObserver *inner)
   self->inner = inner;
   self->session = session;
   self->uuid = uuid;
-  self->names = g_ptr_array_new_with_free_func (g_free);
+  self->roles = g_array_new (FALSE, TRUE, sizeof (guint8));
   g_mutex_init (&self->mutex);
   return self;
 }
@@ -180,7 +200,7 @@ gradus_tap_free (GradusTap *self)
 {
   if (self == NULL)
     return;
-  g_ptr_array_unref (self->names);
+  g_array_unref (self->roles);
   g_mutex_clear (&self->mutex);
   g_free (self);
 }
