@@ -68,10 +68,13 @@ unknown (const char *name)
 int
 main (int argc, char **argv)
 {
+  /* Where the translations of a build that is not installed are. */
+  const char *localedir = g_getenv ("GRADUS_LOCALEDIR");
+
   setlocale (LC_ALL, "");
   /* Numbers are for programs too. */
   setlocale (LC_NUMERIC, "C");
-  bindtextdomain (GETTEXT_PACKAGE, GRADUS_LOCALEDIR);
+  bindtextdomain (GETTEXT_PACKAGE, localedir != NULL ? localedir : GRADUS_LOCALEDIR);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   textdomain (GETTEXT_PACKAGE);
   g_set_prgname ("gradus-cli");

@@ -12,6 +12,8 @@
 
 static const char *program;
 static char       *folder;
+/* How often a run is killed. */
+static guint n_kills = 5;
 
 typedef struct
 {
@@ -342,15 +344,16 @@ test_doctor (void)
 
 /* Stopping and killing ------------------------------------------------------------------------- */
 
-#define LONG                                                                                       \
-  "--set", "data.train.samples=16384", "--set", "fit.epochs=60", "--set", "checkpoints.every=200"
+#define LONG "--set", "data.train.samples=16384", "--set", "checkpoints.every=200"
 
 static GSubprocess *
 start_training (const char *workspace, const char *first, const char *second)
 {
   g_autofree char *line = example ("line.json");
-  const char      *whole[] = { "train", line, "--workspace", workspace, "--quiet", LONG, NULL };
-  const char      *again[] = { "train", first, second, "--workspace", workspace, "--quiet", NULL };
+  g_autofree char *epochs = g_strdup_printf ("fit.epochs=%u", 12 * n_kills);
+  const char *whole[]
+      = { "train", line, "--workspace", workspace, "--quiet", LONG, "--set", epochs, NULL };
+  const char *again[] = { "train", first, second, "--workspace", workspace, "--quiet", NULL };
 
   return spawn (G_SUBPROCESS_FLAGS_STDOUT_SILENCE, "C.UTF-8", first != NULL ? again : whole);
 }
@@ -372,7 +375,7 @@ test_interrupt (void)
   g_assert_cmpint (info->last_step, >, 0);
 }
 
-/* Killed five times under way and resumed each time, the run ends with the bits of a run that was
+/* Killed under way and resumed each time, the run ends with the bits of a run that was
  * left alone. */
 static void
 test_kill (void)
@@ -385,11 +388,11 @@ test_kill (void)
 
   g_subprocess_wait_check (whole, NULL, NULL);
   process = start_training (workspace, NULL, NULL);
-  for (guint i = 0; i < 5; i++)
+  for (guint i = 0; i < n_kills; i++)
     {
       gint64 begun = 0;
 
-      g_usleep (350000 + i * 40000);
+      g_usleep (350000 + i % 7 * 40000);
       g_subprocess_force_exit (process);
       g_subprocess_wait (process, NULL, NULL);
       killed += g_subprocess_get_if_signaled (process);
@@ -425,6 +428,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   program = g_getenv ("GRADUS_CLI");
   g_assert_nonnull (program);
+  if (g_getenv ("GRADUS_TEST_KILLS") != NULL)
+    n_kills = (guint)g_ascii_strtoull (g_getenv ("GRADUS_TEST_KILLS"), NULL, 10);
   folder = app_fixture_folder ();
   g_test_add_func ("/cli/help", test_help);
   g_test_add_func ("/cli/refused", test_refused);
