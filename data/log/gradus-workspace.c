@@ -166,7 +166,8 @@ open_writer (GradusWorkspace *self, GError **error)
   return db;
 }
 
-/* What SQLite may find only at the first write is asked of the folder beforehand. */
+/* What SQLite may find only at the first write is asked of the folder beforehand. One that is not
+ * there yet is asked when it is made. */
 static gboolean
 may_write (GradusWorkspace *self, GError **error)
 {
