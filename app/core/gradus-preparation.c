@@ -156,9 +156,9 @@ open_trainer (GradusPreparation             *self,
   if (target != NULL)
     {
       config.observer = target->observer;
-      config.workspace = target->workspace;
-      config.checkpoint_folder = target->checkpoint_folder;
-      config.resume = target->resume;
+      config.workspace = self->workspace = g_strdup (target->workspace);
+      config.checkpoint_folder = self->checkpoint_folder = g_strdup (target->checkpoint_folder);
+      config.resume = self->resume = g_strdup (target->resume);
     }
   self->trainer = gradus_trainer_new (&config, error);
   return self->trainer != NULL;
@@ -214,6 +214,9 @@ gradus_preparation_free (GradusPreparation *self)
   g_clear_pointer (&self->options, gradus_trainer_options_free);
   g_clear_pointer (&self->model, gradus_model_unref);
   g_clear_pointer (&self->dataset, gradus_dataset_unref);
+  g_free (self->workspace);
+  g_free (self->checkpoint_folder);
+  g_free (self->resume);
   g_free (self);
 }
 

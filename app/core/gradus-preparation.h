@@ -21,6 +21,9 @@ typedef struct
   GradusDevice         *device;
   GradusBatchSource    *parts[GRADUS_N_PARTS]; /* NULL where the recipe has none */
   JsonObject           *extras;
+  char                 *workspace; /* these three as in the target */
+  char                 *checkpoint_folder;
+  char                 *resume;
   GradusTrainer        *trainer;
 } GradusPreparation;
 
