@@ -347,8 +347,9 @@ test_full_disk (void)
   g_autofree char *filler = g_build_filename (folder, "filler", NULL);
   g_autofree char *elsewhere = app_fixture_folder ();
   g_autoptr (GError) error = NULL;
-  g_autoptr (GradusRecipe) recipe =
-      app_fixture_line ("fit.epochs=200", "data.train.samples=8192", NULL);
+  g_autoptr (GradusRecipe) recipe = app_fixture_line (
+      "fit.epochs=600", "data.train.samples=8192", "log.scalars_every=10", "log.histograms_every=0",
+      "log.per_layer_every=0", "checkpoints.every=20000", NULL);
   g_autoptr (GradusSession) session = NULL;
   g_autofree char *uuid = NULL;
   g_autofree char *whole = NULL;
