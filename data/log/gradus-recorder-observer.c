@@ -160,7 +160,9 @@ observer_histogram (GradusObserver        *observer,
   item->series = series;
   item->histogram = *histogram;
   item->histogram.edges
-      = g_memdup2 (histogram->edges, (histogram->n + 1) * sizeof *histogram->edges);
+      = histogram->n > 0
+            ? g_memdup2 (histogram->edges, (histogram->n + 1) * sizeof *histogram->edges)
+            : NULL;
   item->histogram.counts = g_memdup2 (histogram->counts, histogram->n * sizeof *histogram->counts);
   item->bytes = (2 * histogram->n + 1) * sizeof (double);
   push (item);

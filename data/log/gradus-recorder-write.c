@@ -287,14 +287,15 @@ recorder_write_event (RecorderWriter *writer,
   return gradus_sqlite_run (stmt, error);
 }
 
-static void *
-little_endian (const double *values, guint n)
+/* NULL where there are no values: a histogram of nothing has no bins. */
+static void
+bind_doubles (sqlite3_stmt *stmt, int parameter, const double *values, guint n)
 {
-  guint64 *bits = g_memdup2 (values, n * sizeof *values);
+  guint64 *bits = n > 0 ? g_memdup2 (values, n * sizeof *values) : NULL;
 
   for (guint i = 0; i < n; i++)
     bits[i] = GUINT64_TO_LE (bits[i]);
-  return bits;
+  sqlite3_bind_blob (stmt, parameter, bits, (int) (n * sizeof *bits), g_free);
 }
 
 static gboolean
@@ -340,10 +341,8 @@ write_histogram (RecorderWriter *writer, GPtrArray *list, RecorderItem *item, GE
   sqlite3_bind_int64 (stmt, 9, h->zeros);
   sqlite3_bind_int64 (stmt, 10, h->nans);
   sqlite3_bind_int64 (stmt, 11, h->infs);
-  sqlite3_bind_blob (stmt, 12, little_endian (h->edges, h->n + 1),
-                     (int) ((h->n + 1) * sizeof (double)), g_free);
-  sqlite3_bind_blob (stmt, 13, h->n > 0 ? little_endian (h->counts, h->n) : NULL,
-                     (int) (h->n * sizeof (double)), g_free);
+  bind_doubles (stmt, 12, h->edges, h->n > 0 ? h->n + 1 : 0);
+  bind_doubles (stmt, 13, h->counts, h->n);
   return gradus_sqlite_run (stmt, error);
 }
 

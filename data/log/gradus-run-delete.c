@@ -195,5 +195,8 @@ gradus_run_delete (GradusWorkspace *workspace,
       || !count_rows (&self, error) || !delete_rows (&self, error))
     return FALSE;
   folder = gradus_workspace_checkpoint_folder (workspace, uuid);
-  return give_back (&self, error) && delete_folder (folder, error);
+  if (!give_back (&self, error))
+    return FALSE;
+  gradus_workspace_copy_wal (workspace);
+  return delete_folder (folder, error);
 }

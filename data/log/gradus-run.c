@@ -4,9 +4,9 @@
 #include "log/gradus-run.h"
 
 #include <glib/gi18n-lib.h>
-#include <json-glib/json-glib.h>
 #include <string.h>
 
+#include "gradus-json.h"
 #include "log/gradus-run-lock.h"
 #include "log/gradus-workspace-private.h"
 
@@ -235,12 +235,9 @@ gradus_run_set_archived (GradusWorkspace *workspace, gint64 run, gboolean archiv
 static gboolean
 check_command (const char *command, GError **error)
 {
-  g_autoptr (JsonParser) parser = json_parser_new ();
-  g_autoptr (GError)     failure = NULL;
+  g_autoptr (JsonNode) node = gradus_json_parse (command, -1, "command", NULL);
 
-  if (json_parser_load_from_data (parser, command, -1, &failure)
-      && json_parser_get_root (parser) != NULL
-      && JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+  if (node != NULL && JSON_NODE_HOLDS_OBJECT (node))
     return TRUE;
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
                _ ("“%s” is no command: a command is a JSON object such as "

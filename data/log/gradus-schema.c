@@ -162,14 +162,19 @@ gradus_schema_migrate (sqlite3 *db, const char *const *list, int n_steps, GError
 gboolean
 gradus_schema_prepare (sqlite3 *db, GError **error)
 {
+  gint64 version;
+
   /* auto_vacuum must stand before the first page is written. */
   if (!gradus_sqlite_exec (db,
                            "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
                            "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
-                           "PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0",
-                           error))
+                           "PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0;"
+                           "PRAGMA journal_size_limit = 67108864",
+                           error)
+      || !gradus_sqlite_get (db, "PRAGMA user_version", 0, &version, error))
     return FALSE;
-  return gradus_schema_migrate (db, steps, G_N_ELEMENTS (steps), error);
+  /* An up-to-date log is opened without waiting for who writes in it. */
+  return version >= gradus_schema_version () || gradus_schema_migrate (db, steps, G_N_ELEMENTS (steps), error);
 }
 
 gboolean

@@ -26,6 +26,9 @@ guint gradus_workspace_wal_pages (GradusWorkspace *self);
 /* Once all of the write-ahead log stands in the file it begins anew: copies what is missing. Call
  * it between gradus_workspace_acquire() and release(). */
 void gradus_workspace_checkpoint_wal (GradusWorkspace *self);
+/* Likewise by a connection of its own, for long and beside the commits; gives what was vacuumed back
+ * to the file system. */
+void gradus_workspace_copy_wal (GradusWorkspace *self);
 /* Makes all that is committed safe from a loss of power. Any thread. */
 gboolean gradus_workspace_sync (GradusWorkspace *self, GError **error);
 

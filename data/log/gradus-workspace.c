@@ -367,6 +367,16 @@ gradus_workspace_checkpoint_wal (GradusWorkspace *self)
   sqlite3_wal_checkpoint_v2 (self->writer, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }
 
+void
+gradus_workspace_copy_wal (GradusWorkspace *self)
+{
+  sqlite3 *db = gradus_sqlite_open (self->log_path, GRADUS_SQLITE_WRITE, NULL);
+
+  if (db != NULL)
+    sqlite3_wal_checkpoint_v2 (db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+  sqlite3_close_v2 (db);
+}
+
 gboolean
 gradus_workspace_sync (GradusWorkspace *self, GError **error)
 {

@@ -290,6 +290,7 @@ add_histogram (GradusObserver *observer, guint series, gint64 step)
 static void
 test_histograms (LogFixture *f, gconstpointer data)
 {
+  const GradusHistogram empty = { NAN, NAN, NAN, NAN, 4, 0, 4, 0, 0, NULL, NULL };
   gint64          run = log_make_run (f->workspace, "run");
   GradusRecorder *recorder = log_make_recorder (f->workspace);
   GradusObserver *observer = log_attach (recorder, run);
@@ -297,6 +298,7 @@ test_histograms (LogFixture *f, gconstpointer data)
   g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
   g_autoptr (GradusSeriesInfo) info = NULL;
   g_autoptr (GradusLogHistogram) nearest = NULL;
+  g_autoptr (GradusLogHistogram) none = NULL;
   g_autoptr (GradusLogHistogram) first = NULL;
   g_autoptr (GPtrArray) some = NULL;
   g_autoptr (GArray) steps = g_array_new (FALSE, FALSE, sizeof (gint64));
@@ -304,13 +306,14 @@ test_histograms (LogFixture *f, gconstpointer data)
   for (gint64 step = 64; step <= 640; step += 64)
     add_histogram (observer, series, step);
   add_histogram (observer, series, 128);
+  observer->funcs->histogram (observer, series, 700, &empty);
   log_flush (recorder);
   info = gradus_log_reader_find_series (reader, run, "weight/dense/kernel", NULL);
   g_assert_cmpint (info->kind, ==, GRADUS_SERIES_HISTOGRAM);
-  g_assert_cmpint (info->count, ==, 10);
-  g_assert_cmpint (info->last_step, ==, 640);
+  g_assert_cmpint (info->count, ==, 11);
+  g_assert_cmpint (info->last_step, ==, 700);
   g_assert_true (gradus_log_reader_histogram_steps (reader, info->id, 64, steps, NULL));
-  g_assert_cmpuint (steps->len, ==, 9);
+  g_assert_cmpuint (steps->len, ==, 10);
 
   nearest = gradus_log_reader_histogram (reader, info->id, 200, NULL);
   g_assert_cmpint (nearest->step, ==, 192);
@@ -321,6 +324,11 @@ test_histograms (LogFixture *f, gconstpointer data)
   g_assert_cmpint (nearest->histogram.count, ==, 9);
   first = gradus_log_reader_histogram (reader, info->id, 1, NULL);
   g_assert_cmpint (first->step, ==, 64);
+
+  none = gradus_log_reader_histogram (reader, info->id, 700, NULL);
+  g_assert_cmpuint (none->histogram.n, ==, 0);
+  g_assert_cmpint (none->histogram.nans, ==, 4);
+  g_assert_true (isnan (none->histogram.min));
 
   some = gradus_log_reader_histograms (reader, info->id, 64, 640, 4, NULL);
   g_assert_cmpuint (some->len, ==, 4);
@@ -686,6 +694,7 @@ test_delete (LogFixture *f, gconstpointer data)
   g_assert_cmpint (log_sql_int (log, "SELECT max(bucket) + 1 FROM scalar_pyramid WHERE level = 1"),
                    ==, 30000 / 64);
   g_assert_cmpint (log_sql_int (log, "PRAGMA freelist_count"), ==, 0);
+  g_assert_cmpint (log_sql_int (log, "PRAGMA page_count"), <, 400);
   gradus_recorder_detach (recorder, observer);
   gradus_recorder_free (recorder);
 }
