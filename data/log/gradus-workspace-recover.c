@@ -72,8 +72,7 @@ mark_interrupted (sqlite3 *db, gint64 run, GError **error)
     "INSERT INTO event(run, step, time, kind, severity, subject, message)"
     " SELECT id, coalesce((SELECT max(last_step) FROM series WHERE run = ?1), 0),"
     " coalesce((SELECT max(last_time) FROM series WHERE run = ?1), 0), 'status', 'warning',"
-    " 'interrupted', 'The program that trained the run ended without saying so.'"
-    " FROM run WHERE id = ?1 AND status IN ('queued', 'running', 'paused')",
+    " 'interrupted', ?2 FROM run WHERE id = ?1 AND status IN ('queued', 'running', 'paused')",
     "UPDATE run SET status = 'interrupted',"
     " finished = coalesce(started, created)"
     " + coalesce((SELECT max(last_time) FROM series WHERE run = ?1), 0)"
@@ -81,8 +80,19 @@ mark_interrupted (sqlite3 *db, gint64 run, GError **error)
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (statements); i++)
-    if (!gradus_sqlite_run_ints (db, statements[i], run, 0, error))
-      return FALSE;
+    {
+      g_autoptr (sqlite3_stmt) stmt = gradus_sqlite_prepare (db, statements[i], error);
+
+      if (stmt == NULL)
+        return FALSE;
+      sqlite3_bind_int64 (stmt, 1, run);
+      if (sqlite3_bind_parameter_count (stmt) > 1)
+        sqlite3_bind_text (stmt, 2,
+                           N_ ("The program that trained the run ended without saying so."), -1,
+                           SQLITE_STATIC);
+      if (!gradus_sqlite_run (stmt, error))
+        return FALSE;
+    }
   return TRUE;
 }
 

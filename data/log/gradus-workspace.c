@@ -220,6 +220,7 @@ gradus_workspace_open (const char *path, GradusWorkspaceFlags flags, GError **er
 {
   g_autoptr (GradusWorkspace) self = g_new0 (GradusWorkspace, 1);
   g_autofree char *chosen = NULL;
+  g_autoptr (GError) failure = NULL;
 
   self->ref_count = 1;
   pthread_mutex_init (&self->writer_lock, NULL);
@@ -230,8 +231,13 @@ gradus_workspace_open (const char *path, GradusWorkspaceFlags flags, GError **er
   if (!check_path (self, (flags & GRADUS_WORKSPACE_CREATE) != 0, error)
       || !open_log (self, flags, error))
     return NULL;
-  if (self->writer != NULL && gradus_workspace_recover (self, error) < 0)
-    return NULL;
+  /* Where there is no room to write down that a run was interrupted, readers say so all the same. */
+  if (self->writer != NULL && gradus_workspace_recover (self, &failure) < 0
+      && g_error_matches (failure, GRADUS_ERROR, GRADUS_ERROR_CORRUPT))
+    {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return NULL;
+    }
   return g_steal_pointer (&self);
 }
 
