@@ -183,7 +183,7 @@ take_point (GradusPointSeries *self, gint64 step, gint64 time, double value)
     }
   g_array_append_val (self->steps, step);
   g_array_append_val (self->times, time);
-  gradus_pyramid_append (&self->pyramid, &value, 1);
+  gradus_pyramid_push (&self->pyramid, &value, 1);
   return TRUE;
 }
 

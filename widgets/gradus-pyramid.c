@@ -108,7 +108,7 @@ close_buckets (GradusPyramid *self)
 }
 
 void
-gradus_pyramid_append (GradusPyramid *self, const double *values, gsize n)
+gradus_pyramid_push (GradusPyramid *self, const double *values, gsize n)
 {
   while (n > 0)
     {

@@ -33,7 +33,7 @@ typedef struct
 void  gradus_pyramid_init (GradusPyramid *self);
 void  gradus_pyramid_clear (GradusPyramid *self);
 void  gradus_pyramid_reserve (GradusPyramid *self, gsize n);
-void  gradus_pyramid_append (GradusPyramid *self, const double *values, gsize n);
+void  gradus_pyramid_push (GradusPyramid *self, const double *values, gsize n);
 void  gradus_pyramid_truncate (GradusPyramid *self, gsize n);
 gsize gradus_pyramid_get_length (const GradusPyramid *self);
 

@@ -59,7 +59,7 @@ average_points (GradusSmoothSeries *self, const GradusPoints *source, gsize end)
         g_array_append_val (self->states, self->state);
       for (; i < stop; i++)
         part[i - begin] = advance (&self->state, self->weight, gradus_pyramid_get (source->pyramid, i));
-      gradus_pyramid_append (&self->pyramid, part, stop - begin);
+      gradus_pyramid_push (&self->pyramid, part, stop - begin);
     }
 }
 
