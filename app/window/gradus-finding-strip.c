@@ -140,9 +140,9 @@ update (GradusFindingStrip *self)
   if (event == NULL)
     return;
 
-  gtk_widget_remove_css_class (GTK_WIDGET (self), "error");
+  gtk_widget_remove_css_class (GTK_WIDGET (self), "bad");
   if (event->severity == GRADUS_SEVERITY_ERROR)
-    gtk_widget_add_css_class (GTK_WIDGET (self), "error");
+    gtk_widget_add_css_class (GTK_WIDGET (self), "bad");
 
   /* The verdict is the first sentence; what it rests on follows it. */
   message = gradus_words_message (event->message);

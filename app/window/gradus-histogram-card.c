@@ -88,6 +88,10 @@ update_variables (GradusHistogramCard *self)
   for (guint i = 0; i < names->len; i++)
     if (g_strcmp0 (before, g_ptr_array_index (names, i)) == 0)
       chosen = i;
+  /* Kernels say more than biases. */
+  for (guint i = 0; chosen == GTK_INVALID_LIST_POSITION && i < names->len; i++)
+    if (g_str_has_suffix (g_ptr_array_index (names, i), "/kernel"))
+      chosen = i;
   if (chosen == GTK_INVALID_LIST_POSITION && names->len > 0)
     chosen = 0;
   g_ptr_array_add (names, NULL);

@@ -24,7 +24,7 @@ typedef struct
 {
   const char *path;
   FieldKind   kind;
-  gboolean    optional; /* empty takes the default */
+  const char *drop;     /* what goes when the field is empty; NULL if it may not be */
   gsize       offset;   /* of the row in GradusNewRun */
 } Field;
 
@@ -72,18 +72,19 @@ static guint signals[N_SIGNALS];
 
 static const char *const optimizers[] = { "SGD", "Adam", NULL };
 
-#define FIELD(path, kind, optional, row) { path, kind, optional, G_STRUCT_OFFSET (GradusNewRun, row) }
+#define FIELD(path, kind, drop, row) { path, kind, drop, G_STRUCT_OFFSET (GradusNewRun, row) }
 static const Field fields[] = {
-  FIELD ("name", FIELD_STRING, FALSE, name_row),
-  FIELD ("fit.epochs", FIELD_INT, FALSE, epochs_row),
-  FIELD ("data.pipeline.batch", FIELD_INT, FALSE, batch_row),
-  FIELD ("compile.optimizer.config.learning_rate", FIELD_DOUBLE, FALSE, rate_row),
-  FIELD ("compile.optimizer.config.momentum", FIELD_DOUBLE, TRUE, momentum_row),
-  FIELD ("fit.clip.global_norm", FIELD_DOUBLE, TRUE, clip_row),
-  FIELD ("seed", FIELD_INT, FALSE, seed_row),
-  FIELD ("fit.threads", FIELD_INT, TRUE, threads_row),
-  FIELD ("log.histograms_every", FIELD_INT, FALSE, histograms_row),
-  FIELD ("checkpoints.keep", FIELD_INT, FALSE, keep_row),
+  FIELD ("name", FIELD_STRING, NULL, name_row),
+  FIELD ("fit.epochs", FIELD_INT, NULL, epochs_row),
+  FIELD ("data.pipeline.batch", FIELD_INT, NULL, batch_row),
+  FIELD ("compile.optimizer.config.learning_rate", FIELD_DOUBLE, NULL, rate_row),
+  FIELD ("compile.optimizer.config.momentum", FIELD_DOUBLE, "compile.optimizer.config.momentum",
+         momentum_row),
+  FIELD ("fit.clip.global_norm", FIELD_DOUBLE, "fit.clip", clip_row),
+  FIELD ("seed", FIELD_INT, NULL, seed_row),
+  FIELD ("fit.threads", FIELD_INT, "fit.threads", threads_row),
+  FIELD ("log.histograms_every", FIELD_INT, NULL, histograms_row),
+  FIELD ("checkpoints.keep", FIELD_INT, NULL, keep_row),
 };
 
 static GtkEditable *
@@ -104,7 +105,7 @@ text_of (GradusRecipe *recipe, const Field *field)
     return g_strdup (gradus_recipe_get_string (recipe, field->path, ""));
 
   value = gradus_recipe_get_double (recipe, field->path, NAN);
-  if (isnan (value) || (field->optional && value == 0))
+  if (isnan (value) || (field->drop != NULL && value == 0))
     return g_strdup ("");
 
   return g_strdup (g_ascii_formatd (number, sizeof number, "%.10g", value));
@@ -171,8 +172,8 @@ apply_field (GradusRecipe *recipe, const Field *field, const char *text, GError 
 
   if (field->kind == FIELD_STRING)
     return gradus_recipe_set_string (recipe, field->path, stripped, error);
-  if (*stripped == '\0' && field->optional)
-    return gradus_recipe_set (recipe, field->path, NULL, error);
+  if (*stripped == '\0' && field->drop != NULL)
+    return gradus_recipe_set (recipe, field->drop, NULL, error);
   if (*stripped == '\0')
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED, _("A number is needed here."));

@@ -226,6 +226,13 @@ gradus_run_item_is_resumable (GradusRunItem *self)
                                 self->info->status == GRADUS_RUN_FAILED);
 }
 
+gboolean
+gradus_run_item_is_diverged (GradusRunItem *self)
+{
+  return self->info != NULL && self->info->status == GRADUS_RUN_FAILED &&
+         isnan (self->info->train_loss) && self->info->last_step > 0;
+}
+
 const GradusRunDetails *
 gradus_run_item_get_details (GradusRunItem *self)
 {
@@ -356,11 +363,12 @@ gradus_run_item_describe_state (GradusRunItem *self)
       return gradus_words_age (self->info->finished > 0 ? self->info->finished
                                                         : self->info->created);
     case GRADUS_RUN_FAILED:
-      if (isnan (self->info->train_loss) && self->info->last_step > 0)
+      if (gradus_run_item_is_diverged (self))
         {
           g_autofree char *step = gradus_format_count (self->info->last_step);
 
-          return g_strdup_printf (_("failed at step %s"), step);
+          /* Translators: follows "NaN" in the list of runs. */
+          return g_strdup_printf (_("at step %s"), step);
         }
       return g_strdup (gradus_words_status (self->info->status));
     default:
@@ -376,12 +384,13 @@ gradus_run_item_describe_best (GradusRunItem *self)
   if (self->info == NULL)
     return g_strdup ("");
 
+  if (gradus_run_item_is_diverged (self))
+    return g_strdup ("NaN");
   best = self->info->best_validation_loss;
   if (isnan (best))
     best = self->info->train_loss;
   if (isnan (best))
-    return g_strdup (self->info->status == GRADUS_RUN_FAILED && self->info->last_step > 0 ? "NaN"
-                                                                                          : "");
+    return g_strdup ("");
 
   return gradus_format_value (best, GRADUS_UNIT_NONE);
 }

@@ -60,6 +60,9 @@ gboolean gradus_run_item_is_live (GradusRunItem *self);
 /* A stopped, interrupted or failed run can go on from its last checkpoint. */
 gboolean gradus_run_item_is_resumable (GradusRunItem *self);
 
+/* Failed with a loss that is not a number. */
+gboolean gradus_run_item_is_diverged (GradusRunItem *self);
+
 const GradusRunDetails *gradus_run_item_get_details (GradusRunItem *self);
 void gradus_run_item_take_details (GradusRunItem *self, GradusRunDetails *details);
 

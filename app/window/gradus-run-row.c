@@ -85,7 +85,7 @@ update (GradusRunRow *self)
   update_badge (self, info);
 
   spark = gradus_run_item_get_spark (self->item, &n);
-  gtk_widget_set_visible (self->spark, n > 1);
+  gtk_widget_set_visible (self->spark, n > 1 && !gradus_run_item_is_diverged (self->item));
   gradus_sparkline_set_values (GRADUS_SPARKLINE (self->spark), spark, n);
   gradus_sparkline_set_color (GRADUS_SPARKLINE (self->spark),
                               color >= 0 ? color : GRADUS_COLOR_DIM);

@@ -502,6 +502,27 @@ add_column (GradusRunsPage *self, const Column *spec, GMenu *menu)
     }
 }
 
+/* Titles of numbers stand over their ends. The titles of a column view have no property for it. */
+static void
+align_titles (GtkWidget *widget)
+{
+  if (GTK_IS_LABEL (widget))
+    {
+      const char *title = gtk_label_get_label (GTK_LABEL (widget));
+
+      for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
+        if (columns[i].kind == KIND_NUMBER && g_strcmp0 (_(columns[i].title), title) == 0)
+          {
+            gtk_widget_set_hexpand (widget, TRUE);
+            gtk_label_set_xalign (GTK_LABEL (widget), 1);
+          }
+      return;
+    }
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    align_titles (child);
+}
+
 static GtkWidget *
 make_bar (GradusRunsPage *self, GMenu *menu)
 {
@@ -592,6 +613,7 @@ gradus_runs_page_init (GradusRunsPage *self)
                                   _("Runs"), -1);
   for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
     add_column (self, &columns[i], menu);
+  align_titles (gtk_widget_get_first_child (self->view));
 
   gtk_box_append (GTK_BOX (box), make_bar (self, menu));
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);

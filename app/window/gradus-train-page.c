@@ -590,7 +590,7 @@ make_charts (GradusTrainPage *self)
                                   _("Loss and metrics"), -1);
   gtk_box_append (self->charts, self->metric_row);
 
-  self->small_row = gradus_card_row_new (190, 134);
+  self->small_row = gradus_card_row_new (178, 134);
   for (guint i = 0; i < G_N_ELEMENTS (small_charts); i++)
     {
       self->small[i] = chart_new (self, _(small_charts[i].title));

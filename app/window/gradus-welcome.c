@@ -123,7 +123,7 @@ gradus_welcome_class_init (GradusWelcomeClass *klass)
 static void
 gradus_welcome_init (GradusWelcome *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 24);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
   GtkWidget *flow = gtk_flow_box_new ();
   GtkWidget *title = gtk_label_new (_("Train a Neural Network"));
   GtkWidget *line = gtk_label_new (_("Open an example, press Train, and watch it learn."));
@@ -132,7 +132,6 @@ gradus_welcome_init (GradusWelcome *self)
   gtk_widget_add_css_class (title, "title-1");
   gtk_label_set_wrap (GTK_LABEL (title), TRUE);
   gtk_label_set_wrap (GTK_LABEL (line), TRUE);
-  gtk_widget_set_margin_top (line, -15);
   gtk_box_append (GTK_BOX (box), title);
   gtk_box_append (GTK_BOX (box), line);
 
@@ -142,6 +141,8 @@ gradus_welcome_init (GradusWelcome *self)
   gtk_flow_box_set_row_spacing (GTK_FLOW_BOX (flow), 18);
   gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (flow), 18);
   gtk_widget_set_halign (flow, GTK_ALIGN_CENTER);
+  gtk_widget_set_margin_top (flow, 12);
+  gtk_widget_set_margin_bottom (flow, 12);
   for (const GradusExample *example = examples; example->name != NULL; example++)
     {
       GtkWidget *child = gtk_flow_box_child_new ();

@@ -8,7 +8,7 @@
 #include "gradus-welcome.h"
 #include "gradus-window-private.h"
 
-/* Below this width the run list lies over the page, and the header has no room for words. */
+/* Below this width the header has no room for words. */
 #define NARROW_WIDTH 1000
 
 G_DEFINE_FINAL_TYPE (GradusWindow, gradus_window, ADW_TYPE_APPLICATION_WINDOW)
@@ -260,11 +260,8 @@ static void
 width_changed_cb (GradusWindow *self)
 {
   GdkSurface *surface = gtk_native_get_surface (GTK_NATIVE (self));
-  gboolean narrow = gdk_surface_get_width (surface) < NARROW_WIDTH;
 
-  gtk_widget_set_visible (self->new_run_label, !narrow);
-  adw_flap_set_fold_policy (self->flap, narrow ? ADW_FLAP_FOLD_POLICY_ALWAYS
-                                               : ADW_FLAP_FOLD_POLICY_NEVER);
+  gtk_widget_set_visible (self->new_run_label, gdk_surface_get_width (surface) >= NARROW_WIDTH);
 }
 
 static void
