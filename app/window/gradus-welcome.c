@@ -140,7 +140,7 @@ gradus_welcome_init (GradusWelcome *self)
   gtk_flow_box_set_homogeneous (GTK_FLOW_BOX (flow), TRUE);
   gtk_flow_box_set_row_spacing (GTK_FLOW_BOX (flow), 18);
   gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (flow), 18);
-  gtk_widget_set_halign (flow, GTK_ALIGN_CENTER);
+  gtk_widget_set_halign (flow, GTK_ALIGN_FILL);
   gtk_widget_set_margin_top (flow, 12);
   gtk_widget_set_margin_bottom (flow, 12);
   for (const GradusExample *example = examples; example->name != NULL; example++)
