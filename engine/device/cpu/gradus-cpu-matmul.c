@@ -12,6 +12,7 @@
 #define TILE_FLOPS 4e6
 #define MAX_TILES 32
 #define TILE_SIDE 64
+#define TILE_OTHER_SIDE 32
 
 static const char onednn[] = "onednn";
 static const char openblas[] = "openblas";
@@ -53,7 +54,7 @@ flops (const GradusMatmulShape *s)
   return 2.0 * (double) s->m * (double) s->n * (double) s->k;
 }
 
-/* Cuts the longer side first, into multiples of TILE_SIDE. */
+/* Cuts the longer side first, into multiples of TILE_SIDE, then the other. */
 static void
 cut (Matmul *k)
 {
@@ -64,7 +65,7 @@ cut (Matmul *k)
   gint64 tile_first = round_up (MAX ((first + wanted - 1) / wanted, 1), TILE_SIDE);
   gint64 tiles_first = (first + tile_first - 1) / MAX (tile_first, 1);
   gint64 rest = MAX (wanted / MAX (tiles_first, 1), 1);
-  gint64 tile_second = round_up (MAX ((second + rest - 1) / rest, 1), TILE_SIDE);
+  gint64 tile_second = round_up (MAX ((second + rest - 1) / rest, 1), TILE_OTHER_SIDE);
 
   k->tile_n = MIN (n_first ? tile_first : tile_second, s->n);
   k->tile_m = MIN (n_first ? tile_second : tile_first, s->m);

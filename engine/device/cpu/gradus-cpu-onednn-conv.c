@@ -14,9 +14,9 @@
  * order. (Batch chunks instead of the library's threads: oneDNN promises no equal bits for other
  * thread counts.)
  */
-#define FLOPS_PER_CHUNK 20e6
+#define NANOSECONDS_PER_CHUNK 1e5
 #define MAX_CHUNKS 16
-#define FLOPS_PER_KERNEL_CHUNK 80e6
+#define NANOSECONDS_PER_KERNEL_CHUNK 5e5
 #define MAX_KERNEL_CHUNKS 8
 #define SUM_TILE 4096
 
@@ -417,18 +417,29 @@ read_conv (Conv *k, const GradusKernelRequest *request, GError **error)
          && gradus_window_fit (node, request->inputs, &k->window, x->dims, kernel->dims, error);
 }
 
-static void
-cut (Conv *k)
+/* On one core of today, by operations and by bytes: a first layer of few channels is all bytes. */
+static double
+estimate (const Conv *k)
 {
   const GradusWindow *w = &k->window;
   double flops = 2.0 * (double) (k->batch * w->out[0] * w->out[1]) * (double) (k->channels * k->filters)
                  * (double) (w->size[0] * w->size[1]);
-  gint64 chunks = k->direction == CONV_GRAD_KERNEL ? (gint64) CLAMP (flops / FLOPS_PER_KERNEL_CHUNK, 1, MAX_KERNEL_CHUNKS)
-                                                   : (gint64) CLAMP (flops / FLOPS_PER_CHUNK, 1, MAX_CHUNKS);
 
-  k->chunk = (k->batch + chunks - 1) / chunks;
+  return 2000 + flops / 150 + (double) (k->batch * (x_size (k) + y_size (k))) * 0.4;
+}
+
+static void
+cut (Conv *k)
+{
+  double chunks;
+
+  k->base.nanoseconds = estimate (k);
+  if (k->direction == CONV_GRAD_KERNEL)
+    chunks = CLAMP (k->base.nanoseconds / NANOSECONDS_PER_KERNEL_CHUNK, 1, MAX_KERNEL_CHUNKS);
+  else
+    chunks = CLAMP (k->base.nanoseconds / NANOSECONDS_PER_CHUNK, 1, MAX_CHUNKS);
+  k->chunk = (k->batch + (gint64) chunks - 1) / (gint64) chunks;
   k->base.n_tiles = gradus_cpu_tiles (k->batch, k->chunk);
-  k->base.nanoseconds = 2000 + flops / 150;
 }
 
 static gboolean
