@@ -27,6 +27,9 @@ struct _GradusProgram
 /* Adds @value under a new id; takes its constant. */
 GradusValueId gradus_program_add_value (GradusProgram *program, const GradusValue *value);
 
+/* The input, variable or hyper called @name, or GRADUS_NO_VALUE. */
+GradusValueId gradus_program_find_named (GradusProgram *program, const char *name);
+
 /* The way in for all nodes. @attrs: parallel to the op's specs, copied; NULL for none. Phase and
  * layer are the scope's. Takes nothing, leaves the program as it was on failure. */
 gboolean gradus_program_append (GradusProgram       *program,

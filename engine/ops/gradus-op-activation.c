@@ -37,7 +37,10 @@ gradus_op_activation_gradient (GradusProgram    *program,
 }
 
 gboolean
-gradus_op_bias_gradient (GradusProgram *program, GradusValueId dy, GradusValueId *dbias, GError **error)
+gradus_op_bias_gradient (GradusProgram *program,
+                         GradusValueId  dy,
+                         GradusValueId *dbias,
+                         GError       **error)
 {
   gint64 axes[GRADUS_MAX_RANK];
   guint  n = gradus_op_type (program, dy)->shape.rank - 1;

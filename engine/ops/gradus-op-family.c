@@ -85,7 +85,10 @@ gradus_op_check_rank (
 }
 
 gboolean
-gradus_op_check_scalar (const GradusNode *node, const GradusValueType *inputs, guint i, GError **error)
+gradus_op_check_scalar (const GradusNode      *node,
+                        const GradusValueType *inputs,
+                        guint                  i,
+                        GError               **error)
 {
   if (inputs[i].shape.rank == 0 && is_float (inputs[i].dtype))
     return TRUE;
@@ -105,7 +108,8 @@ gradus_op_check_shape (const GradusNode      *node,
   if (gradus_shape_equal (&inputs[i].shape, wanted))
     return TRUE;
   text = gradus_shape_to_string (wanted);
-  return gradus_op_refuse (node, inputs, error, _ ("Input %u must have the shape %s."), i + 1, text);
+  return gradus_op_refuse (node, inputs, error, _ ("Input %u must have the shape %s."), i + 1,
+                           text);
 }
 
 gboolean
@@ -195,7 +199,8 @@ gradus_op_cost (const GradusNode      *node,
   cost->bytes_written = gradus_op_bytes (node, outputs, node->n_outputs, FALSE);
   for (guint i = 0; i < node->n_inputs; i++)
     if ((node->op->updates & (1u << MIN (i, 31))) != 0)
-      cost->bytes_written += (double) gradus_op_count (&inputs[i]) * gradus_dtype_size (inputs[i].dtype);
+      cost->bytes_written +=
+          (double) gradus_op_count (&inputs[i]) * gradus_dtype_size (inputs[i].dtype);
 }
 
 static double
@@ -270,8 +275,12 @@ gradus_op_unravel (const GradusShape *shape, gint64 index, gint64 *coordinates)
 }
 
 gboolean
-gradus_op_emit (
-  GradusProgram *program, const char *op, GradusValueId *output, GError **error, guint n_inputs, ...)
+gradus_op_emit (GradusProgram *program,
+                const char    *op,
+                GradusValueId *output,
+                GError       **error,
+                guint          n_inputs,
+                ...)
 {
   GradusValueId inputs[8];
   va_list       args;

@@ -16,6 +16,7 @@ extern const GradusOp gradus_ops_conv[];
 extern const GradusOp gradus_ops_pool[];
 extern const GradusOp gradus_ops_reduce[];
 extern const GradusOp gradus_ops_shape[];
+extern const GradusOp gradus_ops_join[];
 extern const GradusOp gradus_ops_binary[];
 extern const GradusOp gradus_ops_unary[];
 extern const GradusOp gradus_ops_softmax[];

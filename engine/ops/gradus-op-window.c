@@ -58,10 +58,11 @@ gradus_window_fit (const GradusNode      *node,
       gint64 room = in + window->before[axis] + window->after[axis] - span;
 
       if (in < 1 || size[axis] < 1 || room < 0)
-        return gradus_op_refuse (node, inputs, error,
-                                 _ ("A window of %d by %d does not fit into images of %d by %d; use a "
-                                    "smaller one, or padding “same”."),
-                                 (int) size[0], (int) size[1], (int) x[1], (int) x[2]);
+        return gradus_op_refuse (
+            node, inputs, error,
+            _ ("A window of %d by %d does not fit into images of %d by %d; use a "
+               "smaller one, or padding “same”."),
+            (int) size[0], (int) size[1], (int) x[1], (int) x[2]);
       window->in[axis] = in;
       window->size[axis] = size[axis];
       window->out[axis] = room / window->strides[axis] + 1;

@@ -49,7 +49,8 @@ GRADUS_GRADIENT (gradient_add)
   GradusValueId dy = output_gradients[0];
 
   return (!gradus_op_wants (0) || sum_to_input (program, node, 0, dy, &input_gradients[0], error))
-         && (!gradus_op_wants (1) || sum_to_input (program, node, 1, dy, &input_gradients[1], error));
+         && (!gradus_op_wants (1)
+             || sum_to_input (program, node, 1, dy, &input_gradients[1], error));
 }
 
 GRADUS_GRADIENT (gradient_subtract)

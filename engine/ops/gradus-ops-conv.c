@@ -13,7 +13,10 @@ typedef struct
 } Conv;
 
 static gboolean
-read_window (const GradusNode *node, const GradusValueType *inputs, GradusWindow *window, GError **error)
+read_window (const GradusNode      *node,
+             const GradusValueType *inputs,
+             GradusWindow          *window,
+             GError               **error)
 {
   return gradus_window_read (node, inputs, "dilations", window, error);
 }

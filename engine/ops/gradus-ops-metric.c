@@ -100,7 +100,8 @@ GRADUS_REFERENCE (reference_correct_binary)
     }
 }
 
-static const GradusAttrSpec binary_attrs[] = { { "threshold", GRADUS_ATTR_FLOAT, "0.5" }, { NULL } };
+static const GradusAttrSpec binary_attrs[] = { { "threshold", GRADUS_ATTR_FLOAT, "0.5" },
+                                               { NULL } };
 
 static const GradusOpCase sparse_cases[] = {
   { "f32[B,10] i32<10[B]", NULL },

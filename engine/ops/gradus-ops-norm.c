@@ -5,14 +5,19 @@
 
 /* Inputs from @first on are vectors with one number a channel. */
 static gboolean
-check_channels (const GradusNode *node, const GradusValueType *inputs, guint x, guint first, GError **error)
+check_channels (const GradusNode      *node,
+                const GradusValueType *inputs,
+                guint                  x,
+                guint                  first,
+                GError               **error)
 {
   GradusShape channels;
 
   if (!gradus_op_check_floats (node, inputs, error))
     return FALSE;
   if (inputs[x].shape.rank < 2)
-    return gradus_op_refuse (node, inputs, error, _ ("Input %u must have at least two axes."), x + 1);
+    return gradus_op_refuse (node, inputs, error, _ ("Input %u must have at least two axes."),
+                             x + 1);
   channels = gradus_shape (1, inputs[x].shape.dims[inputs[x].shape.rank - 1]);
   for (guint i = first; i < node->n_inputs; i++)
     if (!gradus_op_check_shape (node, inputs, i, &channels, error))
@@ -40,7 +45,8 @@ GRADUS_INFER (infer_inference)
 /* dy, x, gamma, mean, variance -> dx, dgamma, dbeta */
 GRADUS_INFER (infer_batch_norm_grad)
 {
-  if (!check_channels (node, inputs, 1, 2, error) || !gradus_op_check_same (node, inputs, 0, 1, error))
+  if (!check_channels (node, inputs, 1, 2, error)
+      || !gradus_op_check_same (node, inputs, 0, 1, error))
     return FALSE;
   outputs[0] = inputs[1];
   outputs[1] = outputs[2] = inputs[2];
@@ -85,16 +91,16 @@ GRADUS_GRADIENT (gradient_inference)
     return FALSE;
   if (gradus_op_wants (0)
       && (!gradus_op_emit (program, "divide", &k, error, 2, gamma, root)
-          || !gradus_program_add_node (program, "reshape", 0, &k, 1, &k, error, "shape", n + 1, dims,
-                                       NULL)
+          || !gradus_program_add_node (program, "reshape", 0, &k, 1, &k, error, "shape", n + 1,
+                                       dims, NULL)
           || !gradus_op_emit (program, "multiply", &input_gradients[0], error, 2, dy, k)))
     return FALSE;
   if (gradus_op_wants (1)
       && (!gradus_op_emit (program, "negative", &shifted, error, 1, mean)
           || !gradus_op_emit (program, "bias_add", &shifted, error, 2, x, shifted)
           || !gradus_op_emit (program, "multiply", &product, error, 2, dy, shifted)
-          || !gradus_program_add_node (program, "reduce_sum", 0, &product, 1, &normal, error, "axes",
-                                       n, axes, NULL)
+          || !gradus_program_add_node (program, "reduce_sum", 0, &product, 1, &normal, error,
+                                       "axes", n, axes, NULL)
           || !gradus_op_emit (program, "divide", &input_gradients[1], error, 2, normal, root)))
     return FALSE;
   return !gradus_op_wants (2)
@@ -214,7 +220,8 @@ GRADUS_REFERENCE (reference_moving_average)
 }
 
 static const GradusAttrSpec norm_attrs[] = { { "epsilon", GRADUS_ATTR_FLOAT, "0.001" }, { NULL } };
-static const GradusAttrSpec average_attrs[] = { { "momentum", GRADUS_ATTR_FLOAT, "0.99" }, { NULL } };
+static const GradusAttrSpec average_attrs[] = { { "momentum", GRADUS_ATTR_FLOAT, "0.99" },
+                                                { NULL } };
 
 static const GradusOpCase batch_norm_cases[] = {
   { "f32[B,3] f32+[3] f32[3]", NULL, 1e-4 },
@@ -251,72 +258,73 @@ static const GradusOpCase moving_average_cases[] = {
 
 const GradusOp gradus_ops_norm[] = {
   {
-    .name = "batch_norm",
-    .version = 1,
-    .min_inputs = 3,
-    .max_inputs = 3,
-    .n_outputs = 3,
-    .attrs = norm_attrs,
-    .infer = infer_batch_norm,
-    .gradient = gradient_batch_norm,
-    .gradient_needs = GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1) | GRADUS_NEEDS_OUTPUT (1)
-                      | GRADUS_NEEDS_OUTPUT (2),
-    .inplace = -1,
-    .precision = GRADUS_PRECISION_FLOAT32,
-    .cost = cost_batch_norm,
-    .nan_hint = NORM_HINT,
-    .reference = reference_batch_norm,
-    .cases = batch_norm_cases,
+      .name = "batch_norm",
+      .version = 1,
+      .min_inputs = 3,
+      .max_inputs = 3,
+      .n_outputs = 3,
+      .attrs = norm_attrs,
+      .infer = infer_batch_norm,
+      .gradient = gradient_batch_norm,
+      .gradient_needs = GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1) | GRADUS_NEEDS_OUTPUT (1)
+                        | GRADUS_NEEDS_OUTPUT (2),
+      .inplace = -1,
+      .precision = GRADUS_PRECISION_FLOAT32,
+      .cost = cost_batch_norm,
+      .nan_hint = NORM_HINT,
+      .reference = reference_batch_norm,
+      .cases = batch_norm_cases,
   },
   {
-    .name = "batch_norm_grad",
-    .version = 1,
-    .min_inputs = 5,
-    .max_inputs = 5,
-    .n_outputs = 3,
-    .attrs = norm_attrs,
-    .infer = infer_batch_norm_grad,
-    .inplace = -1,
-    .precision = GRADUS_PRECISION_FLOAT32,
-    .cost = cost_batch_norm,
-    .nan_hint = NORM_HINT,
-    .reference = reference_batch_norm_grad,
-    .cases = batch_norm_grad_cases,
+      .name = "batch_norm_grad",
+      .version = 1,
+      .min_inputs = 5,
+      .max_inputs = 5,
+      .n_outputs = 3,
+      .attrs = norm_attrs,
+      .infer = infer_batch_norm_grad,
+      .inplace = -1,
+      .precision = GRADUS_PRECISION_FLOAT32,
+      .cost = cost_batch_norm,
+      .nan_hint = NORM_HINT,
+      .reference = reference_batch_norm_grad,
+      .cases = batch_norm_grad_cases,
   },
   {
-    .name = "batch_norm_inference",
-    .version = 1,
-    .min_inputs = 5,
-    .max_inputs = 5,
-    .n_outputs = 1,
-    .attrs = norm_attrs,
-    .infer = infer_inference,
-    .gradient = gradient_inference,
-    .gradient_needs = GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1) | GRADUS_NEEDS_INPUT (3)
-                      | GRADUS_NEEDS_INPUT (4),
-    .no_gradient = 1u << 3 | 1u << 4,
-    .inplace = 0,
-    .precision = GRADUS_PRECISION_FLOAT32,
-    .cost = gradus_op_cost_elementwise,
-    .nan_hint = N_ ("a moving variance is negative or not a number; the weights come from a run that "
-                    "went wrong"),
-    .reference = reference_inference,
-    .cases = inference_cases,
+      .name = "batch_norm_inference",
+      .version = 1,
+      .min_inputs = 5,
+      .max_inputs = 5,
+      .n_outputs = 1,
+      .attrs = norm_attrs,
+      .infer = infer_inference,
+      .gradient = gradient_inference,
+      .gradient_needs = GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1) | GRADUS_NEEDS_INPUT (3)
+                        | GRADUS_NEEDS_INPUT (4),
+      .no_gradient = 1u << 3 | 1u << 4,
+      .inplace = 0,
+      .precision = GRADUS_PRECISION_FLOAT32,
+      .cost = gradus_op_cost_elementwise,
+      .nan_hint =
+          N_ ("a moving variance is negative or not a number; the weights come from a run that "
+              "went wrong"),
+      .reference = reference_inference,
+      .cases = inference_cases,
   },
   {
-    .name = "moving_average",
-    .version = 1,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .n_outputs = 0,
-    .attrs = average_attrs,
-    .infer = infer_moving_average,
-    .inplace = -1,
-    .updates = 1u << 0,
-    .precision = GRADUS_PRECISION_FLOAT32,
-    .cost = gradus_op_cost_elementwise,
-    .reference = reference_moving_average,
-    .cases = moving_average_cases,
+      .name = "moving_average",
+      .version = 1,
+      .min_inputs = 2,
+      .max_inputs = 2,
+      .n_outputs = 0,
+      .attrs = average_attrs,
+      .infer = infer_moving_average,
+      .inplace = -1,
+      .updates = 1u << 0,
+      .precision = GRADUS_PRECISION_FLOAT32,
+      .cost = gradus_op_cost_elementwise,
+      .reference = reference_moving_average,
+      .cases = moving_average_cases,
   },
   { NULL },
 };

@@ -46,7 +46,8 @@ static const GradusOpCase cases[] = {
   {                                                                                                \
     .name = op, .version = 1, .min_inputs = 2, .max_inputs = 2, .n_outputs = 1,                    \
     .infer = infer_dropout, .gradient = builder, .gradient_needs = GRADUS_NEEDS_INPUT (1),         \
-    .no_gradient = 1u << 1, .inplace = 0, .random = TRUE, .precision = GRADUS_PRECISION_WIDEST,                            \
+    .no_gradient = 1u << 1, .inplace = 0, .random = TRUE,                                          \
+    .precision = GRADUS_PRECISION_WIDEST,                                                          \
     .cost = gradus_op_cost_transcendental,                                                         \
     .nan_hint = N_ ("its input is so large that scaling by 1 / (1 - rate) overflows"),             \
     .reference = reference_dropout, .cases = cases,                                                \

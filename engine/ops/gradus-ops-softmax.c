@@ -12,8 +12,8 @@ GRADUS_INFER (infer_softmax)
 
 GRADUS_GRADIENT (gradient_softmax)
 {
-  return gradus_op_emit (program, "softmax_grad", &input_gradients[0], error, 2, output_gradients[0],
-                         node->outputs[0]);
+  return gradus_op_emit (program, "softmax_grad", &input_gradients[0], error, 2,
+                         output_gradients[0], node->outputs[0]);
 }
 
 GRADUS_GRADIENT (gradient_log_softmax)

@@ -67,7 +67,8 @@ collect (Autodiff *self, GradusValueId value, GradusValueId *gradient, GError **
   inputs = g_new (GradusValueId, parts->len);
   for (guint i = 0; i < parts->len; i++)
     inputs[i] = g_array_index (parts, GradusValueId, parts->len - 1 - i);
-  if (!gradus_program_add_node (self->program, "add_n", 0, inputs, parts->len, gradient, error, NULL))
+  if (!gradus_program_add_node (self->program, "add_n", 0, inputs, parts->len, gradient, error,
+                                NULL))
     return FALSE;
   g_array_set_size (parts, 1);
   g_array_index (parts, GradusValueId, 0) = *gradient;

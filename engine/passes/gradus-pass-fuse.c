@@ -51,7 +51,11 @@ will_be_fused (Fusion *self, GradusValueId value, GradusValueId bias)
 
 /* Makes what waits, with the activation, as the value @made of the old program. */
 static gboolean
-emit (Fusion *self, const Waiting *waiting, const char *activation, GradusValueId made, GError **error)
+emit (Fusion        *self,
+      const Waiting *waiting,
+      const char    *activation,
+      GradusValueId  made,
+      GError       **error)
 {
   const GradusNode      *node = waiting->node;
   GradusNode             as = *node;
@@ -90,7 +94,8 @@ fuse_node (Fusion *self, const GradusNode *node, GError **error)
       self->waiting[node->outputs[0]] = (Waiting){ waiting->node, node->inputs[1] };
       return TRUE;
     }
-  return emit (self, &(Waiting){ waiting->node, node->inputs[1] }, "linear", node->outputs[0], error);
+  return emit (self, &(Waiting){ waiting->node, node->inputs[1] }, "linear", node->outputs[0],
+               error);
 }
 
 GradusProgram *

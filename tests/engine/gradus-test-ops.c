@@ -128,7 +128,8 @@ gradus_test_program (const GradusOp *op, const GradusOpCase *c, GArray *inputs, 
 
       if (input->missing)
         ids[i] = GRADUS_NO_VALUE;
-      else if (input->type.dtype == GRADUS_DTYPE_FLOAT32 && !gradus_shape_is_free (&input->type.shape))
+      else if (input->type.dtype == GRADUS_DTYPE_FLOAT32
+               && !gradus_shape_is_free (&input->type.shape))
         ids[i] = gradus_program_add_variable (program, name, GRADUS_VARIABLE_WEIGHT,
                                               input->type.dtype, input->type.shape);
       else

@@ -41,11 +41,13 @@ add_loss (Check *check)
 
   for (gint64 i = 0; i < n; i++)
     narrow[i] = wide[i];
-  w = gradus_program_add_constant (check->program, GRADUS_DTYPE_FLOAT32, weights.type.shape, narrow);
+  w = gradus_program_add_constant (check->program, GRADUS_DTYPE_FLOAT32, weights.type.shape,
+                                   narrow);
   gradus_program_add_node (check->program, "multiply", 0, (GradusValueId[]) { y, w }, 2, &weighted,
                            &error, NULL);
   g_assert_no_error (error);
-  gradus_program_add_node (check->program, "reduce_sum", 0, &weighted, 1, &check->loss, &error, NULL);
+  gradus_program_add_node (check->program, "reduce_sum", 0, &weighted, 1, &check->loss, &error,
+                           NULL);
   g_assert_no_error (error);
 }
 
@@ -293,7 +295,9 @@ test_kinks (void)
 static void
 test_random_graphs (void)
 {
-  static const char *const unary[] = { "tanh", "sigmoid", "softplus", "silu", "square", "negative" };
+  static const char *const unary[] = {
+    "tanh", "sigmoid", "softplus", "silu", "square", "negative"
+  };
   static const char *const binary[] = { "add", "subtract", "multiply", "add_n" };
   g_autoptr (GRand)        random = g_rand_new_with_seed (77);
 
@@ -325,14 +329,14 @@ test_random_graphs (void)
           in[0] = g_array_index (made, GradusValueId, g_rand_int_range (random, 0, made->len));
           in[1] = g_array_index (made, GradusValueId, g_rand_int_range (random, 0, made->len));
           if (g_rand_boolean (random))
-            gradus_program_add_node (check.program, unary[g_rand_int_range (random, 0, 6)], 0, in, 1,
-                                     &y, &error, NULL);
+            gradus_program_add_node (check.program, unary[g_rand_int_range (random, 0, 6)], 0, in,
+                                     1, &y, &error, NULL);
           else if (i % 5 == 4)
             gradus_program_add_node (check.program, "multiply", 0,
                                      (GradusValueId[]){ in[0], check.ids[2] }, 2, &y, &error, NULL);
           else
-            gradus_program_add_node (check.program, binary[g_rand_int_range (random, 0, 4)], 0, in, 2,
-                                     &y, &error, NULL);
+            gradus_program_add_node (check.program, binary[g_rand_int_range (random, 0, 4)], 0, in,
+                                     2, &y, &error, NULL);
           g_assert_no_error (error);
           /* Bounded, so that squares of squares stay numbers that differences can tell apart. */
           gradus_program_add_node (check.program, "tanh", 0, &y, 1, &y, &error, NULL);

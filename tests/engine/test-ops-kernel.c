@@ -201,7 +201,8 @@ compare_result (Fixture *self, guint result, const void *met)
   if (type->dtype != GRADUS_DTYPE_FLOAT32)
     tolerance = 0;
   for (gint64 i = 0; i < n; i++)
-    if (!(fabs (wide[i] - wanted[i]) <= tolerance * MAX (scale, 1e-6)) && !(isnan (wide[i]) && isnan (wanted[i])))
+    if (!(fabs (wide[i] - wanted[i]) <= tolerance * MAX (scale, 1e-6))
+        && !(isnan (wide[i]) && isnan (wanted[i])))
       g_error ("%s %s (%s), batch %d: element %d of %d of result %u is %.9g and should be %.9g",
                self->op->name, self->c->inputs, self->c->attrs != NULL ? self->c->attrs : "",
                (int) self->batch, (int) i, (int) n, result, wide[i], wanted[i]);

@@ -6,7 +6,11 @@
 
 /* The error that adding @op gives; the program stays as it was. */
 static char *
-refusal (GradusProgram *program, const char *op, const GradusValueId *in, guint n, const char *attrs)
+refusal (GradusProgram       *program,
+         const char          *op,
+         const GradusValueId *in,
+         guint                n,
+         const char          *attrs)
 {
   g_autoptr (GError) error = NULL;
   guint              values = gradus_program_n_values (program);
@@ -169,7 +173,8 @@ test_refusals (void)
                   (const char *const[]) { "matmul", "colour", NULL });
   check_contains (refusal (program, "matmul", (GradusValueId[]) { x, k }, 2, "transpose_a=maybe"),
                   (const char *const[]) { "transpose_a", "maybe", NULL });
-  check_contains (refusal (program, "matmul", &x, 1, NULL), (const char *const[]) { "matmul", NULL });
+  check_contains (refusal (program, "matmul", &x, 1, NULL),
+                  (const char *const[]){ "matmul", NULL });
   check_contains (refusal (program, "matmul", (GradusValueId[]) { x, GRADUS_NO_VALUE }, 2, NULL),
                   (const char *const[]) { "matmul", NULL });
   check_contains (refusal (program, "warp", &x, 1, NULL), (const char *const[]) { "warp", NULL });
@@ -205,8 +210,9 @@ test_refusals (void)
                   (const char *const[]) { "slice", NULL });
   check_contains (refusal (program, "cast", &x, 1, "dtype=complex64"),
                   (const char *const[]) { "complex64", NULL });
-  check_contains (refusal (program, "sparse_softmax_cross_entropy", (GradusValueId[]) { x, x }, 2, NULL),
-                  (const char *const[]) { "int32", NULL });
+  check_contains (
+      refusal (program, "sparse_softmax_cross_entropy", (GradusValueId[]){ x, x }, 2, NULL),
+      (const char *const[]){ "int32", NULL });
 }
 
 static void
