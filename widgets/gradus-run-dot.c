@@ -65,6 +65,8 @@ gradus_run_dot_init (GradusRunDot *self)
   gtk_widget_add_css_class (GTK_WIDGET (self), "gradus-run-dot");
   gtk_widget_set_valign (GTK_WIDGET (self), GTK_ALIGN_CENTER);
   gradus_run_dot_set_run_name (self, "");
+  /* GTK says it only once it changes, and until then nobody knows that this can be pressed in. */
+  gtk_accessible_update_state (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_STATE_PRESSED, GTK_ACCESSIBLE_TRISTATE_FALSE, -1);
   g_signal_connect (self, "toggled", G_CALLBACK (gtk_widget_queue_draw), NULL);
   gradus_palette_watch (GTK_WIDGET (self), gtk_widget_queue_draw);
 }
