@@ -67,7 +67,8 @@ read_loss_config (GradusLoss *self, GradusJsonObject *config)
     {
       self->from_logits = gradus_json_bool (config, "from_logits", FALSE);
       gradus_json_int (config, "axis", -1, -1, -1);
-      gradus_json_double (config, "label_smoothing", 0, 0, 0);
+      if (gradus_json_double (config, "label_smoothing", 0, 1, 0) > 0)
+        gradus_json_refuse_unavailable (config, "label_smoothing", "label_smoothing");
       gradus_json_unavailable (config, "ignore_class", NULL);
     }
   return gradus_json_end (config, NULL);

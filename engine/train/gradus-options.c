@@ -108,8 +108,8 @@ read_early_stopping (GradusTrainerOptions *self, GradusJsonObject *fit)
 static void
 read_fit (GradusTrainerOptions *self, GradusJsonObject *fit)
 {
-  static const char *const precisions[] = { "float32", NULL };
-  static const char *const remat[] = { "none", NULL };
+  static const char *const precisions[] = { "float32", "mixed_bfloat16", "mixed_float16", NULL };
+  static const char *const remat[] = { "none", "auto", "sqrt", NULL };
 
   self->epochs = gradus_json_int (fit, "epochs", 1, 1000000, 1);
   self->steps_per_epoch = gradus_json_int (fit, "steps_per_epoch", 1, G_MAXINT32, 0);
@@ -122,10 +122,15 @@ read_fit (GradusTrainerOptions *self, GradusJsonObject *fit)
   if (gradus_json_has (fit, "precision") &&
       JSON_NODE_HOLDS_OBJECT (gradus_json_node (fit, "precision")))
     gradus_json_refuse_unavailable (fit, "precision", "precision");
-  gradus_json_enum (fit, "precision", precisions, 0);
-  gradus_json_enum (fit, "rematerialize", remat, 0);
-  gradus_json_int (fit, "accumulate", 1, 1, 1);
-  gradus_json_int (fit, "warmup_steps", 0, 0, 0);
+  else if (gradus_json_enum (fit, "precision", precisions, 0) > 0)
+    gradus_json_refuse_unavailable (fit, "precision",
+                                    gradus_json_string (fit, "precision", "precision"));
+  if (gradus_json_enum (fit, "rematerialize", remat, 0) > 0)
+    gradus_json_refuse_unavailable (fit, "rematerialize", "rematerialize");
+  if (gradus_json_int (fit, "accumulate", 1, G_MAXINT32, 1) > 1)
+    gradus_json_refuse_unavailable (fit, "accumulate", "accumulate");
+  if (gradus_json_int (fit, "warmup_steps", 0, G_MAXINT64, 0) > 0)
+    gradus_json_refuse_unavailable (fit, "warmup_steps", "warmup_steps");
   gradus_json_unavailable (fit, "ema", "reduce_on_plateau", "memory_budget", NULL);
 }
 
