@@ -221,20 +221,20 @@ export_run (GradusWorkspace *workspace, const char *reference, const char *forma
   g_autoptr (GError) error = NULL;
   gint64 run = 0;
 
-  if (format == NULL || path == NULL)
-    {
-      gradus_cli_complain (_ ("Say what to write and where: export RUN --to csv FILE."));
-      return GRADUS_CLI_REFUSED;
-    }
-  if (g_str_equal (format, "tensorboard") || g_str_equal (format, "archive"))
+  if (g_strcmp0 (format, "tensorboard") == 0 || g_strcmp0 (format, "archive") == 0)
     {
       gradus_cli_complain (
           _ ("Export to “%s” is not available in this version of Gradus; “csv” is."), format);
       return GRADUS_CLI_REFUSED;
     }
-  if (!g_str_equal (format, "csv"))
+  if (format != NULL && !g_str_equal (format, "csv"))
     {
       gradus_cli_complain (_ ("There is no format “%s”; “csv” would be right."), format);
+      return GRADUS_CLI_REFUSED;
+    }
+  if (format == NULL || path == NULL)
+    {
+      gradus_cli_complain (_ ("Say what to write and where: export RUN --to csv FILE."));
       return GRADUS_CLI_REFUSED;
     }
   run = gradus_run_find (workspace, reference, NULL, &error);

@@ -342,7 +342,7 @@ gradus_cli_train (int argc, char **argv)
                             "quits at once.")))
     return GRADUS_CLI_REFUSED;
   if ((argc > 1) == (options.resume != NULL))
-    gradus_cli_complain (_ ("Name a recipe, or a run with --resume; one of both."));
+    gradus_cli_complain (_ ("Name either a recipe, or with --resume a run."));
   else if (options.quiet && options.json)
     gradus_cli_complain (_ ("--quiet and --json exclude each other."));
   else if (options.resume != NULL && options.seed >= 0)

@@ -290,7 +290,7 @@ refuse_unknown (GradusJsonObject *self, const char *key)
   const char *near = gradus_json_nearest (key, names);
   GError     *error;
 
-  if (near != NULL && !json_object_has_member (self->object, near))
+  if (near != NULL)
     error = g_error_new (GRADUS_ERROR, GRADUS_ERROR_REFUSED,
                          _ ("Unknown key “%s” at %s; did you mean “%s”?"), key, where, near);
   else

@@ -132,7 +132,7 @@ test_refused (void)
     { { "runs", "dance", NULL }, { "dance" } },
     { { "runs", "show", "nobody", NULL }, { "nobody" } },
     { { "runs", "delete", "nobody", NULL }, { "nobody" } },
-    { { "runs", "export", "nobody", "--to", "tensorboard", NULL }, { "csv" } },
+    { { "runs", "export", "nobody", "--to", "tensorboard", NULL }, { "tensorboard", "csv" } },
     { { "runs", "import", "x", NULL }, { "version" } },
     { { "check", "/nowhere.json", NULL }, { "/nowhere.json" } },
     { { "evaluate", "nobody", NULL }, { "--data" } },
