@@ -64,21 +64,35 @@ say_memory (void)
   say (_ ("Memory"), text);
 }
 
+/* "2 threads, avx512; oneDNN 2.6.3 (avx512_core_amx), OpenBLAS (Zen)" */
+static char *
+describe_cpu (GradusDevice *cpu)
+{
+  g_autofree char *text = cpu->funcs->describe (cpu);
+  g_autoptr (JsonNode) node = text != NULL ? gradus_json_parse (text, -1, NULL, NULL) : NULL;
+  JsonObject *object = NULL;
+  int         threads = 0;
+
+  if (node == NULL || !JSON_NODE_HOLDS_OBJECT (node))
+    return g_strdup (_ ("ready"));
+  object = json_node_get_object (node);
+  threads = (int)json_object_get_int_member_with_default (object, "threads", 1);
+  return g_strdup_printf (
+      g_dngettext (GETTEXT_PACKAGE, "%d thread, %s; providers oneDNN (%s) and OpenBLAS (%s)",
+                   "%d threads, %s; providers oneDNN (%s) and OpenBLAS (%s)", threads),
+      threads, text_of (object, "isa"), text_of (object, "onednn_isa"),
+      text_of (object, "openblas_core"));
+}
+
 static gboolean
 say_devices (void)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GradusDevice) cpu = gradus_device_open ("cpu", 0, &error);
   g_autofree char *why = gradus_machine_why_no_gpu ();
-  g_autofree char *described = NULL;
+  g_autofree char *described = cpu != NULL ? describe_cpu (cpu) : g_strdup (error->message);
 
-  if (cpu == NULL)
-    say (_ ("Device cpu"), error->message);
-  else
-    {
-      described = cpu->funcs->describe (cpu);
-      say (_ ("Device cpu"), described != NULL ? described : _ ("ready"));
-    }
+  say (_ ("Device cpu"), described);
   say (_ ("Device cuda"), why);
   return cpu != NULL;
 }

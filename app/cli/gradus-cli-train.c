@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "gradus-cli.h"
+#include "gradus-json.h"
 #include "gradus-preparation.h"
 #include "gradus-progress.h"
 #include "log/gradus-run.h"
@@ -9,6 +10,7 @@
 #include <glib-unix.h>
 #include <glib/gi18n-lib.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct
@@ -28,7 +30,6 @@ typedef struct
   GradusSession      *session;
   GradusProgressLine *line;
   GMainLoop          *loop;
-  GradusProgressStyle style;
   int                 interrupts;
   /* Written by the session's thread before the loop is told to end. */
   GradusRunStatus status;
@@ -55,24 +56,40 @@ on_epoch (const GradusProgress *progress, gpointer data)
   gradus_progress_line_epoch (train->line, progress);
 }
 
+/* The sentence that says why, where there is one; free with g_free. */
+static char *
+cause_of (const char *details)
+{
+  g_autoptr (JsonNode) node = details != NULL ? gradus_json_parse (details, -1, NULL, NULL) : NULL;
+  const char *cause = NULL;
+
+  if (node != NULL && JSON_NODE_HOLDS_OBJECT (node))
+    cause = json_object_get_string_member_with_default (json_node_get_object (node), "cause", NULL);
+  return cause != NULL && strchr (cause, ' ') != NULL ? g_strdup (cause) : NULL;
+}
+
 static void
 on_event (const char    *uuid,
           gint64         step,
           GradusSeverity severity,
           const char    *message,
+          const char    *details,
           gpointer       data)
 {
   Train           *train = data;
-  g_autofree char *text = g_strdup_printf ("%s: %s",
-                                           severity == GRADUS_SEVERITY_ERROR     ? _ ("Error")
-                                           : severity == GRADUS_SEVERITY_WARNING ? _ ("Warning")
-                                                                                 : _ ("Note"),
-                                           _ (message));
+  const char      *title = severity == GRADUS_SEVERITY_ERROR     ? _ ("Error:")
+                           : severity == GRADUS_SEVERITY_WARNING ? _ ("Warning:")
+                                                                 : _ ("Note:");
+  g_autofree char *cause = cause_of (details);
+  g_autofree char *text =
+      g_strconcat (title, " ", _ (message), cause != NULL ? " " : NULL, cause, NULL);
   g_autoptr (JsonObject) object = event_object ("event", uuid);
 
   json_object_set_int_member (object, "step", step);
   json_object_set_string_member (object, "severity", gradus_severity_name (severity));
   json_object_set_string_member (object, "message", message);
+  if (cause != NULL)
+    json_object_set_string_member (object, "cause", cause);
   gradus_progress_line_say (train->line, text, object);
 }
 
@@ -156,6 +173,14 @@ last_checkpoint (GradusWorkspace *workspace, GradusLogReader *reader, gint64 run
   return gradus_workspace_resolve (workspace, last->path);
 }
 
+static char *
+labelled (const char *label, const char *value)
+{
+  guint width = gradus_cli_width (label);
+
+  return g_strdup_printf ("%s%*s%s", label, width < 22 ? (int)(22 - width) : 1, "", value);
+}
+
 static void
 say_value (Train *train, JsonObject *object, const char *key, const char *label, double value)
 {
@@ -165,7 +190,7 @@ say_value (Train *train, JsonObject *object, const char *key, const char *label,
   if (isnan (value))
     return;
   number = gradus_cli_number (value);
-  text = g_strdup_printf ("%s %s", label, number);
+  text = labelled (label, number);
   json_object_set_double_member (object, key, value);
   gradus_progress_line_say (train->line, text, NULL);
 }
@@ -173,7 +198,7 @@ say_value (Train *train, JsonObject *object, const char *key, const char *label,
 static void
 say_text (Train *train, JsonObject *object, const char *key, const char *label, const char *value)
 {
-  g_autofree char *text = g_strdup_printf ("%s %s", label, value);
+  g_autofree char *text = labelled (label, value);
 
   json_object_set_string_member (object, key, value);
   gradus_progress_line_say (train->line, text, NULL);
@@ -199,12 +224,12 @@ report (Train *train, const char *uuid)
   if (train->message != NULL)
     json_object_set_string_member (object, "message", train->message);
   {
-    g_autofree char *name = g_strdup_printf ("%s (#%" G_GINT64_FORMAT ")", info->name, run);
+    g_autofree char *name = g_strdup_printf ("%s (#%" G_GINT64_FORMAT "), %s", info->name, run,
+                                             gradus_cli_status (train->status));
 
     say_text (train, object, "name", _ ("Run:"), name);
     json_object_set_string_member (object, "name", info->name);
   }
-  gradus_progress_line_say (train->line, gradus_cli_status (train->status), NULL);
   say_value (train, object, "test_accuracy", _ ("Test accuracy:"), info->test_accuracy);
   say_value (train, object, "test_loss", _ ("Test loss:"), info->test_loss);
   say_value (train, object, "validation_accuracy", _ ("Validation accuracy:"),

@@ -132,7 +132,7 @@ tap_event (GradusObserver *observer,
 
   self->inner->funcs->event (self->inner, step, kind, severity, subject, message, data);
   if (listener->event != NULL && (kind == GRADUS_EVENT_FINDING || severity != GRADUS_SEVERITY_NOTE))
-    listener->event (self->uuid, step, severity, message, self->session->listener_data);
+    listener->event (self->uuid, step, severity, message, data, self->session->listener_data);
 }
 
 static void

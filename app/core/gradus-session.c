@@ -99,7 +99,7 @@ on_stalled (gboolean stalled, const char *reason, gpointer data)
     self->stalled = FALSE;
   g_mutex_unlock (&self->mutex);
   if (self->listener.event != NULL && stalled)
-    self->listener.event ("", 0, GRADUS_SEVERITY_WARNING, reason, self->listener_data);
+    self->listener.event ("", 0, GRADUS_SEVERITY_WARNING, reason, NULL, self->listener_data);
 }
 
 /* The object --------------------------------------------------------------------------------- */

@@ -71,11 +71,12 @@ typedef struct
   void (*started) (const char *uuid, gpointer data);
   /* After every epoch's validation. */
   void (*epoch) (const GradusProgress *progress, gpointer data);
-  /* What went into the log as a finding, warning or error. */
+  /* What went into the log as a finding, warning or error; @details: its JSON, may be NULL. */
   void (*event) (const char    *uuid,
                  gint64         step,
                  GradusSeverity severity,
                  const char    *message,
+                 const char    *details,
                  gpointer       data);
   /* @error: why it failed, or NULL. */
   void (*ended) (const char *uuid, GradusRunStatus status, const GError *error, gpointer data);
