@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "log/gradus-log-reader-private.h"
-#include "log/gradus-run-lock.h"
 #include "log/gradus-run.h"
 
 GradusLogReader *
@@ -114,10 +113,12 @@ gradus_run_info_free (GradusRunInfo *info)
 static GradusRunStatus
 true_status (GradusLogReader *self, const GradusRunInfo *info)
 {
-  if (info->status != GRADUS_RUN_RUNNING && info->status != GRADUS_RUN_PAUSED)
-    return info->status;
-  return gradus_run_lock_is_held (self->workspace, info->uuid) ? info->status
-                                                               : GRADUS_RUN_INTERRUPTED;
+  gboolean queued = info->status == GRADUS_RUN_QUEUED;
+
+  if ((queued || info->status == GRADUS_RUN_RUNNING || info->status == GRADUS_RUN_PAUSED)
+      && gradus_workspace_is_abandoned (self->workspace, info->uuid, queued))
+    return GRADUS_RUN_INTERRUPTED;
+  return info->status;
 }
 
 static GradusRunInfo *

@@ -30,7 +30,8 @@ void     gradus_log_reader_end (GradusLogReader *self);
 
 /**
  * GradusRunInfo:
- * @status: as it truly is: a run that says running and whose lock is free is interrupted
+ * @status: as it truly is: a run that says running, paused, or queued by a process, and whose lock
+ *   is free, is interrupted
  * @created, @started, @finished: ms since 1970 UTC, 0 if not yet
  * @last_step: the newest step of any of its scalars, 0 if none
  * @last_time: ms since @started of that

@@ -32,6 +32,10 @@ void gradus_workspace_copy_wal (GradusWorkspace *self);
 /* Makes all that is committed safe from a loss of power. Any thread. */
 gboolean gradus_workspace_sync (GradusWorkspace *self, GError **error);
 
+/* Whether a run that says running, paused or (@queued) queued has lost its writer. A queued run that
+ * nobody ever claimed has no lock file and simply waits. */
+gboolean gradus_workspace_is_abandoned (GradusWorkspace *self, const char *uuid, gboolean queued);
+
 /* Commands that this process has posted; a recorder's own connection would not see them as a change
  * of data_version. */
 void gradus_workspace_command_posted (GradusWorkspace *self);

@@ -19,9 +19,8 @@ suspect_clear (Suspect *suspect)
   g_free (suspect->uuid);
 }
 
-/* A queued run that nobody ever claimed has no lock file and simply waits. */
-static gboolean
-is_abandoned (GradusWorkspace *self, const char *uuid, gboolean queued)
+gboolean
+gradus_workspace_is_abandoned (GradusWorkspace *self, const char *uuid, gboolean queued)
 {
   g_autofree char *path = gradus_workspace_lock_path (self, uuid);
 
@@ -49,7 +48,7 @@ find_suspects (GradusWorkspace *self, GError **error)
     {
       const char *uuid = (const char *) sqlite3_column_text (stmt, 1);
 
-      if (is_abandoned (self, uuid, sqlite3_column_int (stmt, 2)))
+      if (gradus_workspace_is_abandoned (self, uuid, sqlite3_column_int (stmt, 2)))
         {
           Suspect suspect = { sqlite3_column_int64 (stmt, 0), g_strdup (uuid) };
 
