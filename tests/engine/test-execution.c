@@ -5,6 +5,39 @@
 #include <math.h>
 #include <string.h>
 
+/* Every allocation of the process is counted, the libraries' too. */
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COUNTS_ALLOCATIONS 1
+extern void *__libc_malloc (size_t size);
+extern void *__libc_calloc (size_t n, size_t size);
+extern void *__libc_realloc (void *block, size_t size);
+static _Atomic guint n_allocations;
+
+void *
+malloc (size_t size)
+{
+  n_allocations++;
+  return __libc_malloc (size);
+}
+
+void *
+calloc (size_t n, size_t size)
+{
+  n_allocations++;
+  return __libc_calloc (n, size);
+}
+
+void *
+realloc (void *block, size_t size)
+{
+  n_allocations++;
+  return __libc_realloc (block, size);
+}
+#else
+#define COUNTS_ALLOCATIONS 0
+static guint n_allocations;
+#endif
+
 /* A training program at work. */
 typedef struct
 {
@@ -317,6 +350,66 @@ test_text (void)
   work_clear (&w);
 }
 
+/* In a step after the first we allocate nothing. The libraries allocate for each call of a primitive,
+ * always the same; where there are no such calls, there is nothing at all. */
+static void
+test_allocations (void)
+{
+  g_autoptr (GError) error = NULL;
+  guint counts[6];
+  GradusValueId rate;
+  Work w;
+
+  if (!COUNTS_ALLOCATIONS)
+    {
+      g_test_skip ("allocations cannot be counted here");
+      return;
+    }
+  work_init (&w, "cnn", "cpu", 2, 16);
+  rate = gradus_program_find (w.program, "learning_rate");
+  for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
+    {
+      guint before = n_allocations;
+      gradus_execution_set_hyper (w.execution, rate, 1e-3f / (float) (i + 1));
+      g_assert_true (gradus_execution_run (w.execution, 16, 1, i, &error));
+      counts[i] = n_allocations - before;
+    }
+  g_test_message ("allocations of a step: %u, %u, %u, %u", counts[0], counts[1], counts[2], counts[3]);
+  for (guint i = 2; i < G_N_ELEMENTS (counts); i++)
+    g_assert_cmpuint (counts[i], ==, counts[1]);
+  work_clear (&w);
+}
+
+/* Runs without a library call: every op from which a step is made but products and convolutions. */
+static void
+test_no_allocation_of_ours (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusDevice) device = gradus_device_open ("cpu", 2, &error);
+  g_autoptr (GradusProgram) program = gradus_program_new ("plain");
+  g_autoptr (GradusPlan) plan = NULL;
+  g_autoptr (GradusVariables) variables = NULL;
+  g_autoptr (GradusExecution) execution = NULL;
+  static const char *const ops[] = { "relu", "sigmoid", "softmax", "reduce_sum" };
+  GradusValueId x = gradus_program_add_input (program, "x", GRADUS_DTYPE_FLOAT32,
+                                              gradus_shape (3, (gint64) GRADUS_DIM_BATCH, (gint64) 300, (gint64) 40));
+  guint before;
+
+  for (guint i = 0; i < G_N_ELEMENTS (ops); i++)
+    g_assert_true (gradus_program_add_node_text (program, ops[i], 0, &x, 1, NULL, &x, &error));
+  gradus_program_add_output (program, "y", x);
+  plan = gradus_plan_new (program, 32, &error);
+  variables = gradus_variables_new (program, device, &error);
+  execution = gradus_execution_new (plan, variables, device, &error);
+  g_assert_no_error (error);
+  gradus_cpu_device_set_grain (device, 0);
+  g_assert_true (gradus_execution_run (execution, 32, 1, 1, &error));
+  before = n_allocations;
+  for (guint i = 0; i < 20; i++)
+    g_assert_true (gradus_execution_run (execution, 32, 1, i, &error));
+  g_assert_cmpuint (n_allocations, ==, before);
+}
+
 static void
 test_bench (void)
 {
@@ -354,6 +447,8 @@ main (int argc, char **argv)
   g_test_add_func ("/execution/inspect", test_inspect);
   g_test_add_func ("/execution/hypers", test_hypers);
   g_test_add_func ("/execution/text", test_text);
+  g_test_add_func ("/execution/allocations", test_allocations);
+  g_test_add_func ("/execution/no-allocation-of-ours", test_no_allocation_of_ours);
   g_test_add_func ("/execution/bench", test_bench);
   return g_test_run ();
 }
