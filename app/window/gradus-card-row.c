@@ -10,9 +10,10 @@ struct _GradusCardRow
 {
   GtkWidget parent_instance;
 
-  int     least_width;
-  int     row_height;
-  GArray *lines; /* of graphene_rect_t: the hairlines */
+  int      least_width;
+  int      row_height;
+  gboolean plain;
+  GArray  *lines; /* of graphene_rect_t: the hairlines */
 };
 
 G_DEFINE_FINAL_TYPE (GradusCardRow, gradus_card_row, GTK_TYPE_WIDGET)
@@ -141,7 +142,7 @@ gradus_card_row_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   GradusPalette palette;
 
   gradus_palette_read (&palette, widget);
-  for (guint i = 0; i < self->lines->len; i++)
+  for (guint i = 0; !self->plain && i < self->lines->len; i++)
     gtk_snapshot_append_color (snapshot, &palette.hairline,
                                &g_array_index (self->lines, graphene_rect_t, i));
 
@@ -191,16 +192,27 @@ static void
 gradus_card_row_init (GradusCardRow *self)
 {
   self->lines = g_array_new (FALSE, FALSE, sizeof (graphene_rect_t));
-  gtk_widget_add_css_class (GTK_WIDGET (self), "card");
 }
 
 GtkWidget *
 gradus_card_row_new (int least_width, int row_height)
 {
+  GtkWidget *self = gradus_card_row_new_plain (least_width, row_height);
+
+  GRADUS_CARD_ROW (self)->plain = FALSE;
+  gtk_widget_add_css_class (self, "card");
+
+  return self;
+}
+
+GtkWidget *
+gradus_card_row_new_plain (int least_width, int row_height)
+{
   GradusCardRow *self = g_object_new (GRADUS_TYPE_CARD_ROW, NULL);
 
   self->least_width = least_width;
   self->row_height = row_height;
+  self->plain = TRUE;
 
   return GTK_WIDGET (self);
 }

@@ -16,6 +16,8 @@ G_DECLARE_FINAL_TYPE (GradusCardRow, gradus_card_row, GRADUS, CARD_ROW, GtkWidge
 
 /* @least_width of a child, @row_height of a row. */
 GtkWidget *gradus_card_row_new (int least_width, int row_height);
+/* The same without card and hairlines. */
+GtkWidget *gradus_card_row_new_plain (int least_width, int row_height);
 /* @weight: share of the width beside the others in its row. */
 void gradus_card_row_append (GradusCardRow *self, GtkWidget *child, double weight);
 void gradus_card_row_remove (GradusCardRow *self, GtkWidget *child);

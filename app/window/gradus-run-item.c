@@ -308,6 +308,12 @@ gradus_run_item_get_summary_error (GradusRunItem *self)
   return self->summary_error;
 }
 
+GradusSummary *
+gradus_run_item_steal_summary (GradusRunItem *self)
+{
+  return g_steal_pointer (&self->summary);
+}
+
 void
 gradus_run_item_take_summary (GradusRunItem *self, GradusSummary *summary, const char *error)
 {

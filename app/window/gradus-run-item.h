@@ -81,6 +81,8 @@ void          gradus_run_item_set_recipe (GradusRunItem *self, GradusRecipe *rec
 /* What the recipe amounts to, or why that cannot be said; both NULL while it is not known. */
 const GradusSummary *gradus_run_item_get_summary (GradusRunItem *self);
 const char          *gradus_run_item_get_summary_error (GradusRunItem *self);
+/* Gives the summary away, to the run that a draft became. NULL where there is none. */
+GradusSummary *gradus_run_item_steal_summary (GradusRunItem *self);
 void gradus_run_item_take_summary (GradusRunItem *self, GradusSummary *summary, const char *error);
 
 /* Optimizer updates of one epoch and of the whole run; 0 where not known yet. */

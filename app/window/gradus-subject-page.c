@@ -12,6 +12,7 @@ typedef struct
   GtkWidget       *stack;
   GtkWidget       *empty_page;
   GtkWidget       *error_page;
+  GtkWidget       *loading_page;
   GtkWidget       *spinner;
   guint            spinner_delay;
 } GradusSubjectPagePrivate;
@@ -120,7 +121,9 @@ gradus_subject_page_init (GradusSubjectPage *self)
 
   priv->stack = gtk_stack_new ();
   gtk_widget_set_parent (priv->stack, GTK_WIDGET (self));
+  priv->loading_page = adw_bin_new ();
   priv->spinner = gtk_spinner_new ();
+  adw_bin_set_child (ADW_BIN (priv->loading_page), priv->spinner);
   gtk_widget_set_size_request (priv->spinner, 32, 32);
   gtk_widget_set_halign (priv->spinner, GTK_ALIGN_CENTER);
   gtk_widget_set_valign (priv->spinner, GTK_ALIGN_CENTER);
@@ -128,7 +131,7 @@ gradus_subject_page_init (GradusSubjectPage *self)
   priv->error_page = adw_status_page_new ();
   gtk_stack_add_named (GTK_STACK (priv->stack), priv->empty_page, "empty");
   gtk_stack_add_named (GTK_STACK (priv->stack), priv->error_page, "error");
-  gtk_stack_add_named (GTK_STACK (priv->stack), priv->spinner, "loading");
+  gtk_stack_add_named (GTK_STACK (priv->stack), priv->loading_page, "loading");
 
   priv->item_signals = g_signal_group_new (GRADUS_TYPE_RUN_ITEM);
   g_signal_group_connect_swapped (priv->item_signals, "recipe-changed",

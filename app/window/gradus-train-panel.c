@@ -344,6 +344,10 @@ update_item (GradusTrainPanel *self)
   if (self->item == NULL)
     return;
 
+  /* How long an epoch is, and what memory is planned, is asked once a run that is on is looked
+   * at. */
+  if (gradus_run_item_is_live (self->item))
+    gradus_workbench_request_summary (self->workbench, self->item);
   update_buttons (self);
   update_progress (self);
   update_rate (self);
@@ -371,8 +375,6 @@ focus_changed_cb (GradusTrainPanel *self)
   gtk_adjustment_set_value (self->clip_adjustment,
                             details != NULL && !isnan (details->clip) ? details->clip : 0);
   self->updating = FALSE;
-  if (item != NULL && gradus_run_item_is_live (item))
-    gradus_workbench_request_summary (self->workbench, item);
   update_item (self);
   update_data (self);
   update_checkpoints (self);

@@ -4,6 +4,7 @@
 #include <adwaita.h>
 #include <glib/gi18n-lib.h>
 
+#include "gradus-card-row.h"
 #include "gradus-settings.h"
 #include "gradus-welcome.h"
 
@@ -73,7 +74,8 @@ card_new (const GradusExample *example)
 
   path = g_strdup_printf ("/io/github/gradus/Gradus/pictures/%s.svg", example->name);
   picture = gtk_picture_new_for_resource (path);
-  gtk_widget_set_size_request (picture, 230, 115);
+  gtk_widget_set_size_request (picture, -1, 140);
+  gtk_picture_set_can_shrink (GTK_PICTURE (picture), TRUE);
   gtk_picture_set_content_fit (GTK_PICTURE (picture), GTK_CONTENT_FIT_COVER);
   gtk_widget_set_overflow (picture, GTK_OVERFLOW_HIDDEN);
   gtk_accessible_update_state (GTK_ACCESSIBLE (picture), GTK_ACCESSIBLE_STATE_HIDDEN, TRUE, -1);
@@ -82,8 +84,6 @@ card_new (const GradusExample *example)
   gtk_widget_add_css_class (text, "text");
   gtk_widget_set_vexpand (line, TRUE);
   gtk_widget_set_valign (line, GTK_ALIGN_START);
-  gtk_label_set_max_width_chars (GTK_LABEL (line), 26);
-  gtk_label_set_width_chars (GTK_LABEL (line), 26);
   gtk_box_append (GTK_BOX (text), label_new (_(example->title), "heading"));
   gtk_box_append (GTK_BOX (text), line);
   /* Translators: size of a model, and the time that training takes. */
@@ -124,7 +124,8 @@ static void
 gradus_welcome_init (GradusWelcome *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
-  GtkWidget *flow = gtk_flow_box_new ();
+  GtkWidget *clamp = adw_clamp_new ();
+  GtkWidget *cards = gradus_card_row_new_plain (250, 282);
   GtkWidget *title = gtk_label_new (_("Train a Neural Network"));
   GtkWidget *line = gtk_label_new (_("Open an example, press Train, and watch it learn."));
   GtkWidget *open = gtk_button_new_with_mnemonic (_("_Open a Recipe…"));
@@ -135,23 +136,11 @@ gradus_welcome_init (GradusWelcome *self)
   gtk_box_append (GTK_BOX (box), title);
   gtk_box_append (GTK_BOX (box), line);
 
-  gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (flow), GTK_SELECTION_NONE);
-  gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (flow), 3);
-  gtk_flow_box_set_homogeneous (GTK_FLOW_BOX (flow), TRUE);
-  gtk_flow_box_set_row_spacing (GTK_FLOW_BOX (flow), 18);
-  gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (flow), 18);
-  gtk_widget_set_halign (flow, GTK_ALIGN_FILL);
-  gtk_widget_set_margin_top (flow, 12);
-  gtk_widget_set_margin_bottom (flow, 12);
+  gtk_widget_set_margin_top (cards, 12);
+  gtk_widget_set_margin_bottom (cards, 12);
   for (const GradusExample *example = examples; example->name != NULL; example++)
-    {
-      GtkWidget *child = gtk_flow_box_child_new ();
-
-      gtk_flow_box_child_set_child (GTK_FLOW_BOX_CHILD (child), card_new (example));
-      gtk_widget_set_focusable (child, FALSE);
-      gtk_flow_box_append (GTK_FLOW_BOX (flow), child);
-    }
-  gtk_box_append (GTK_BOX (box), flow);
+    gradus_card_row_append (GRADUS_CARD_ROW (cards), card_new (example), 1);
+  gtk_box_append (GTK_BOX (box), cards);
 
   gtk_widget_set_halign (open, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (open, "pill");
@@ -168,6 +157,8 @@ gradus_welcome_init (GradusWelcome *self)
   self->scroller = gtk_scrolled_window_new ();
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER,
                                   GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), box);
+  adw_clamp_set_maximum_size (ADW_CLAMP (clamp), 960);
+  adw_clamp_set_child (ADW_CLAMP (clamp), box);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), clamp);
   gtk_widget_set_parent (self->scroller, GTK_WIDGET (self));
 }

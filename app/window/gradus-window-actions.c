@@ -146,11 +146,8 @@ train_action (GtkWidget *widget, const char *name, GVariant *parameter)
 static void
 form_train_cb (GradusNewRun *form, GradusRecipe *recipe, GradusWindow *self)
 {
-  GradusRunItem *draft = gradus_workbench_get_draft (self->workbench);
-
-  /* A form that was opened for the draft replaces it, and training uses it up. */
-  if (draft != NULL && g_object_get_data (G_OBJECT (form), "gradus-start") == draft)
-    gradus_workbench_set_draft (self->workbench, recipe);
+  /* As the recipe at hand it is there again if the question of train_or_ask() is cancelled. */
+  gradus_workbench_set_draft (self->workbench, recipe);
   train_or_ask (self, recipe);
 }
 
@@ -166,7 +163,6 @@ show_form (GradusWindow *self, GradusRunItem *start)
 {
   GradusNewRun *form = gradus_new_run_new (self->workbench, start);
 
-  g_object_set_data (G_OBJECT (form), "gradus-start", start);
   gtk_window_set_transient_for (GTK_WINDOW (form), GTK_WINDOW (self));
   g_signal_connect_object (form, "train", G_CALLBACK (form_train_cb), self, 0);
   g_signal_connect_object (form, "keep", G_CALLBACK (form_keep_cb), self, 0);

@@ -41,6 +41,7 @@ struct _GradusWorkbench
   GradusRunItem *active;
   GradusRunItem *auto_shown; /* shown because it is focused, not because somebody asked */
   char          *focus_uuid; /* to be focused as soon as the log has it */
+  GradusSummary *focus_summary; /* what is known of it from its draft; or NULL */
   char          *variable;
   guint          last_ticket;
   guint          submitting;
@@ -423,6 +424,8 @@ take_list (GradusWorkbench *self, GPtrArray *runs)
   if (wanted != NULL)
     {
       g_clear_pointer (&self->focus_uuid, g_free);
+      if (self->focus_summary != NULL)
+        gradus_run_item_take_summary (wanted, g_steal_pointer (&self->focus_summary), NULL);
       set_focus (self, wanted);
     }
   else if (self->focus != NULL && find_row (self, self->focus) == GTK_INVALID_LIST_POSITION)
@@ -771,7 +774,11 @@ submitted_cb (GObject *source, GAsyncResult *result, gpointer user_data)
     {
       expect_run (self, uuid, 0);
       if (order->draft != NULL && order->draft == self->draft)
-        gradus_workbench_discard_draft (self);
+        {
+          g_clear_pointer (&self->focus_summary, gradus_summary_free);
+          self->focus_summary = gradus_run_item_steal_summary (self->draft);
+          gradus_workbench_discard_draft (self);
+        }
     }
   follow_own (self);
 }
@@ -1083,6 +1090,7 @@ gradus_workbench_finalize (GObject *object)
   g_free (self->error);
   g_free (self->read_only_reason);
   g_free (self->focus_uuid);
+  g_clear_pointer (&self->focus_summary, gradus_summary_free);
   g_free (self->variable);
 
   G_OBJECT_CLASS (gradus_workbench_parent_class)->finalize (object);
