@@ -5,6 +5,7 @@
 #include "gradus-draw.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The lines themselves. A trace of columns is drawn with one colour node a column, one of points as
    a smooth line, recorded in short runs: the renderer strokes a recording again whenever a part of
@@ -144,13 +145,9 @@ make_vertices (const GradusPlot *plot, const GradusTrace *trace, gboolean steppe
   return vertices;
 }
 
-static void
-stroke_run (GtkSnapshot      *snapshot,
-            const GradusPlot *plot,
-            const Vertex     *vertices,
-            guint             n,
-            double            width,
-            const GdkRGBA    *color)
+/* Records @n vertices; NULL if they lie outside of the plot. */
+static GskRenderNode *
+record_piece (const GradusPlot *plot, const Vertex *vertices, guint n, double width, const GdkRGBA *color)
 {
   float           low = vertices[0].y, high = vertices[0].y, left = vertices[0].x, right = left;
   float           margin = (float) width;
@@ -158,6 +155,7 @@ stroke_run (GtkSnapshot      *snapshot,
   graphene_rect_t clip = GRAPHENE_RECT_INIT ((float) plot->left - margin, (float) plot->top - margin,
                                              (float) plot->width + 2 * margin,
                                              (float) plot->height + 2 * margin);
+  GskRenderNode  *node;
   cairo_t        *cr;
 
   for (guint i = 1; i < n; i++)
@@ -170,9 +168,10 @@ stroke_run (GtkSnapshot      *snapshot,
   graphene_rect_init (&bounds, floorf (left - margin), floorf (low - margin),
                       ceilf (right - left + 2 * margin) + 1, ceilf (high - low + 2 * margin) + 1);
   if (!graphene_rect_intersection (&bounds, &clip, &bounds))
-    return;
+    return NULL;
 
-  cr = gtk_snapshot_append_cairo (snapshot, &bounds);
+  node = gsk_cairo_node_new (&bounds);
+  cr = gsk_cairo_node_get_draw_context (node);
   cairo_set_line_width (cr, width);
   cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
   cairo_set_line_cap (cr, CAIRO_LINE_CAP_ROUND);
@@ -183,10 +182,46 @@ stroke_run (GtkSnapshot      *snapshot,
     cairo_line_to (cr, vertices[0].x, vertices[0].y);
   cairo_stroke (cr);
   cairo_destroy (cr);
+  return node;
+}
+
+static gboolean
+is_piece (const GradusChartPiece *piece, const Vertex *vertices, guint n, double width, const GdkRGBA *color)
+{
+  return piece->vertices != NULL && piece->n_vertices == n && piece->width == width
+         && gdk_rgba_equal (&piece->color, color) && memcmp (piece->vertices, vertices, n * sizeof *vertices) == 0;
 }
 
 static void
-stroke (GtkSnapshot *snapshot, const GradusPlot *plot, GArray *array, double width, const GdkRGBA *color)
+stroke_piece (GtkSnapshot      *snapshot,
+              const GradusPlot *plot,
+              GradusChartLine  *line,
+              const Vertex     *vertices,
+              guint             n,
+              double            width,
+              const GdkRGBA    *color)
+{
+  GradusChartPiece *piece;
+
+  if (line->n_pieces == line->pieces->len)
+    g_array_set_size (line->pieces, line->n_pieces + 1);
+  piece = &g_array_index (line->pieces, GradusChartPiece, line->n_pieces++);
+  if (!is_piece (piece, vertices, n, width, color))
+    {
+      g_clear_pointer (&piece->node, gsk_render_node_unref);
+      g_free (piece->vertices);
+      piece->node = record_piece (plot, vertices, n, width, color);
+      piece->vertices = g_memdup2 (vertices, n * sizeof *vertices);
+      piece->n_vertices = n;
+      piece->width = width;
+      piece->color = *color;
+    }
+  if (piece->node != NULL)
+    gtk_snapshot_append_node (snapshot, piece->node);
+}
+
+static void
+stroke (GtkSnapshot *snapshot, const GradusPlot *plot, GradusChartLine *line, GArray *array, double width, const GdkRGBA *color)
 {
   const Vertex *vertices = (const Vertex *) (gpointer) array->data;
   guint         begin = 0;
@@ -197,17 +232,20 @@ stroke (GtkSnapshot *snapshot, const GradusPlot *plot, GArray *array, double wid
 
       if (!ends && vertices[i].x - vertices[begin].x < RUN_WIDTH)
         continue;
-      if (ends)
-        {
-          stroke_run (snapshot, plot, vertices + begin, i - begin, width, color);
-          begin = i;
-        }
-      else
-        {
-          stroke_run (snapshot, plot, vertices + begin, i - begin + 1, width, color);
-          begin = i;
-        }
+      /* Pieces share the vertex where they meet. */
+      stroke_piece (snapshot, plot, line, vertices + begin, i - begin + (ends ? 0 : 1), width, color);
+      begin = i;
     }
+}
+
+/* Begins the pieces of @line anew; what was recorded for another place of the plot is of no use. */
+static void
+restart_pieces (GradusChartLine *line, const GradusPlot *plot)
+{
+  if (memcmp (&line->pieces_plot, plot, sizeof *plot) != 0)
+    g_array_set_size (line->pieces, 0);
+  line->pieces_plot = *plot;
+  line->n_pieces = 0;
 }
 
 /* What a column covers on the screen, on whole device pixels. */
@@ -362,7 +400,7 @@ get_width (GradusLineRole role)
 
 /* What lies behind the lines: bands, areas, and the raw points of a smoothed line. */
 static void
-draw_behind (GradusChartData *self, GtkSnapshot *snapshot, const GradusChartLine *line, double unit)
+draw_behind (GradusChartData *self, GtkSnapshot *snapshot, GradusChartLine *line, double unit)
 {
   const GradusChart *chart = self->chart;
   const GdkRGBA     *color = gradus_palette_get_run (&chart->palette, gradus_line_get_color (line->line));
@@ -370,6 +408,7 @@ draw_behind (GradusChartData *self, GtkSnapshot *snapshot, const GradusChartLine
   gboolean           stepped = (flags & GRADUS_LINE_STEPPED) != 0;
   GdkRGBA            band = gradus_draw_fade (color, chart->palette.band);
 
+  restart_pieces (line, &chart->plot);
   if ((flags & GRADUS_LINE_AREA) != 0)
     {
       if (line->raw.dense)
@@ -392,12 +431,12 @@ draw_behind (GradusChartData *self, GtkSnapshot *snapshot, const GradusChartLine
       g_autoptr (GArray) vertices = make_vertices (&chart->plot, &line->raw, stepped);
       GdkRGBA faint = mix (color, &chart->palette.card, FAINT);
 
-      stroke (snapshot, &chart->plot, vertices, 1.0, &faint);
+      stroke (snapshot, &chart->plot, line, vertices, 1.0, &faint);
     }
 }
 
 static void
-draw_line (GradusChartData *self, GtkSnapshot *snapshot, const GradusChartLine *line, double unit)
+draw_line (GradusChartData *self, GtkSnapshot *snapshot, GradusChartLine *line, double unit)
 {
   const GradusChart *chart = self->chart;
   const GradusTrace *trace = line->smooth != NULL ? &line->smoothed : &line->raw;
@@ -418,7 +457,9 @@ draw_line (GradusChartData *self, GtkSnapshot *snapshot, const GradusChartLine *
       draw_columns (snapshot, &chart->plot, trace, unit, get_width (role), &color);
       return;
     }
-  stroke (snapshot, &chart->plot, vertices, get_width (role), &color);
+  stroke (snapshot, &chart->plot, line, vertices, get_width (role), &color);
+  /* What is left of a longer line goes. */
+  g_array_set_size (line->pieces, line->n_pieces);
 }
 
 /* Values that are not finite: a tick at the bottom for NaN and minus infinity, at the top for
@@ -485,7 +526,7 @@ draw_symbols (GradusChartData *self, GtkSnapshot *snapshot, const GradusChartLin
     gradus_draw_star (snapshot, x, y, 6.0, color, 1.5, &chart->palette.card);
 }
 
-typedef void (*DrawFunc) (GradusChartData *self, GtkSnapshot *snapshot, const GradusChartLine *line, double unit);
+typedef void (*DrawFunc) (GradusChartData *self, GtkSnapshot *snapshot, GradusChartLine *line, double unit);
 
 /* The focused run comes last, and of each run the train line before the validation line. */
 static void
@@ -505,7 +546,7 @@ draw_ordered (GradusChartData *self, GtkSnapshot *snapshot, DrawFunc draw, doubl
 }
 
 static void
-draw_symbols_func (GradusChartData *self, GtkSnapshot *snapshot, const GradusChartLine *line, double unit)
+draw_symbols_func (GradusChartData *self, GtkSnapshot *snapshot, GradusChartLine *line, double unit)
 {
   draw_non_finite (self, snapshot, line);
   draw_symbols (self, snapshot, line);

@@ -49,6 +49,17 @@ gboolean gradus_trace_get_range (const GradusTrace *trace,
                                  double            *low,
                                  double            *high);
 
+/* A piece of a line as it was recorded. An unchanged piece is drawn with the same node, which the
+   renderer then knows not to paint again: a live line costs its last piece only. */
+typedef struct
+{
+  GskRenderNode *node;     /* NULL if the piece lies outside of the plot */
+  gpointer       vertices; /* owned */
+  guint          n_vertices;
+  double         width;
+  GdkRGBA        color;
+} GradusChartPiece;
+
 typedef struct
 {
   GradusLine   *line;
@@ -59,6 +70,9 @@ typedef struct
   gboolean      has_best, has_last;
   GradusPoint   best;
   GradusPoint   last;
+  GArray       *pieces;   /* GradusChartPiece, in drawing order */
+  guint         n_pieces; /* drawn so far in this frame */
+  GradusPlot    pieces_plot; /* where they were drawn */
 } GradusChartLine;
 
 struct _GradusChart
@@ -103,6 +117,7 @@ struct _GradusChart
   const char   *y_unit;
   GradusPalette palette;
   int           width, height; /* of the layers */
+  double        label_width;   /* of the widest label of y */
 
   /* Updates */
   guint    tick;

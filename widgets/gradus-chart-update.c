@@ -301,13 +301,14 @@ gradus_chart_update (GradusChart *self)
   GradusPlot  old = self->plot;
   GradusTicks old_x = self->x_ticks, old_y = self->y_ticks;
   gboolean    changed, values_changed;
-  double      label_width;
+  const char *old_unit = self->y_unit;
 
   self->updating = TRUE;
   if (!self->palette_valid)
     {
       gradus_palette_read (&self->palette, GTK_WIDGET (self));
       self->palette_valid = TRUE;
+      self->label_width = 0.0;
     }
   self->plot.kind = gradus_axis_get_kind (self->axis);
   tell_axis (self);
@@ -316,15 +317,17 @@ gradus_chart_update (GradusChart *self)
   changed = read_lines (self);
   values_changed = read_values (self);
   choose_y_range (self);
-  label_width = measure_labels (self);
-  place_plot (self, label_width);
+  if (!ticks_equal (&old_y, &self->y_ticks) || self->label_width == 0.0 || old_unit != self->y_unit)
+    self->label_width = measure_labels (self);
+  place_plot (self, self->label_width);
   if (self->plot.width != old.width || self->plot.height != old.height)
     {
       /* Another width has other columns and perhaps other labels; a second round settles it. */
       changed |= read_lines (self);
       choose_y_range (self);
     }
-  choose_x_ticks (self);
+  if (memcmp (&old, &self->plot, sizeof old) != 0)
+    choose_x_ticks (self);
 
   if (memcmp (&old, &self->plot, sizeof old) != 0 || !ticks_equal (&old_x, &self->x_ticks)
       || !ticks_equal (&old_y, &self->y_ticks))

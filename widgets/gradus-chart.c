@@ -121,6 +121,15 @@ line_changed_cb (GradusChart *self, GradusLine *object)
 }
 
 static void
+clear_piece (gpointer data)
+{
+  GradusChartPiece *piece = data;
+
+  g_clear_pointer (&piece->node, gsk_render_node_unref);
+  g_clear_pointer (&piece->vertices, g_free);
+}
+
+static void
 free_chart_line (gpointer data)
 {
   GradusChartLine *line = data;
@@ -128,6 +137,7 @@ free_chart_line (gpointer data)
   gradus_trace_clear (&line->raw);
   gradus_trace_clear (&line->smoothed);
   g_clear_object (&line->smooth);
+  g_array_unref (line->pieces);
   g_object_unref (line->line);
   g_free (line);
 }
@@ -424,6 +434,8 @@ gradus_chart_add_line (GradusChart *self, GradusLine *object)
   if (g_ptr_array_find (self->line_objects, object, NULL))
     return;
   line = g_new0 (GradusChartLine, 1);
+  line->pieces = g_array_new (FALSE, TRUE, sizeof (GradusChartPiece));
+  g_array_set_clear_func (line->pieces, clear_piece);
   line->line = g_object_ref (object);
   g_ptr_array_add (self->lines, line);
   g_ptr_array_add (self->line_objects, object);
