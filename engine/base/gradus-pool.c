@@ -46,6 +46,7 @@ struct _GradusPool
   _Alignas (CACHE_LINE) _Atomic guint32 wake; /* raised with every job; what workers sleep on */
   _Atomic guint32 sleepers;
   _Atomic guint32 stop;
+  _Atomic guint32 ready; /* workers that have set themselves up */
 
   guint n_threads;
   GThread **workers; /* n_threads - 1 */
@@ -147,6 +148,8 @@ worker_main (gpointer user_data)
   guint32 seen = 0;
 
   gradus_pool_adopt_thread ();
+  atomic_fetch_add (&pool->ready, 1);
+  futex_wake (&pool->ready, 1);
   while (atomic_load_explicit (&pool->stop, memory_order_acquire) == 0)
     {
       guint32 wake = atomic_load_explicit (&pool->wake, memory_order_acquire);
@@ -171,6 +174,7 @@ start_workers (GradusPool *pool, guint threads)
 {
   atomic_store (&pool->stop, 0);
   atomic_store (&pool->wake, 0);
+  atomic_store (&pool->ready, 0);
   pool->workers = g_new0 (GThread *, MAX (threads, 1));
   pool->n_threads = 1;
   for (guint i = 1; i < threads; i++)
@@ -183,6 +187,9 @@ start_workers (GradusPool *pool, guint threads)
       pool->workers[i - 1] = thread;
       pool->n_threads++;
     }
+  /* What a thread allocates at its start belongs here and not into somebody's first job. */
+  for (guint32 ready = 0; ready < pool->n_threads - 1; ready = atomic_load (&pool->ready))
+    futex_wait (&pool->ready, ready);
 }
 
 static void
