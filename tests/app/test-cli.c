@@ -400,7 +400,8 @@ test_kill (void)
         g_autoptr (GradusRunInfo) info = app_fixture_run (workspace, "line");
 
         begun = info->last_step;
-        if (g_subprocess_get_if_signaled (process))
+        /* Killed before it began, it still waits, until somebody who may write looks at it. */
+        if (g_subprocess_get_if_signaled (process) && info->status != GRADUS_RUN_QUEUED)
           g_assert_cmpint (info->status, ==, GRADUS_RUN_INTERRUPTED);
         if (info->status == GRADUS_RUN_FINISHED)
           break;

@@ -208,7 +208,7 @@ static const struct
     GRADUS_ERROR_REFUSED, "/fit/epochs", "whole number" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'accumulate':4}}",
-    GRADUS_ERROR_REFUSED, "/fit", "accumulate" },
+    GRADUS_ERROR_UNSUPPORTED, "/fit", "accumulate" },
   { "{'data':{'train':" SOURCE ",'pipeline':[{'btch':64}]},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/pipeline/0", "batch" },
