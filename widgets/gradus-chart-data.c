@@ -13,7 +13,7 @@
 #define GRADUS_TYPE_CHART_DATA (gradus_chart_data_get_type ())
 G_DECLARE_FINAL_TYPE (GradusChartData, gradus_chart_data, GRADUS, CHART_DATA, GtkWidget)
 
-#define RUN_WIDTH 16.0
+#define RUN_WIDTH 32.0
 #define TRAIN_WIDTH 1.25
 #define VALUE_WIDTH 1.6
 #define VALIDATION_WIDTH 2.0
