@@ -2,7 +2,7 @@
 #pragma once
 
 #include "graph/gradus-program.h"
-#include "ops/gradus-op.h"
+#include "graph/gradus-op.h"
 
 G_BEGIN_DECLS
 

@@ -6,7 +6,7 @@
 
 G_BEGIN_DECLS
 
-typedef struct _GradusOp GradusOp;           /* ops/gradus-op.h */
+typedef struct _GradusOp GradusOp;           /* graph/gradus-op.h */
 typedef struct _GradusProgram GradusProgram;
 
 /* Values and nodes are numbered from 0 in the order in which they were added. */

@@ -3,7 +3,7 @@
 
 /* What matmul and conv2d share: the activation that is folded into them, and their bias. */
 
-#include "ops/gradus-op.h"
+#include "graph/gradus-op.h"
 
 G_BEGIN_DECLS
 

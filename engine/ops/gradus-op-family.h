@@ -6,7 +6,7 @@
 #include <glib/gi18n-lib.h>
 #include <math.h>
 
-#include "ops/gradus-op.h"
+#include "graph/gradus-op.h"
 
 G_BEGIN_DECLS
 

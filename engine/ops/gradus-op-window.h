@@ -3,7 +3,7 @@
 
 /* What convolution and pooling share: a window that slides over height and width. */
 
-#include "ops/gradus-op.h"
+#include "graph/gradus-op.h"
 
 G_BEGIN_DECLS
 
