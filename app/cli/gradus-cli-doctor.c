@@ -8,11 +8,11 @@
 #include "gradus-model-reference.h"
 #include "gradus-session.h"
 #include "log/gradus-run.h"
+#include "log/gradus-workspace.h"
 
 #include <gio/gio.h>
 #include <glib/gi18n-lib.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ say_versions (JsonObject *machine)
   say ("Gradus", GRADUS_VERSION);
   say ("oneDNN", text_of (machine, "onednn"));
   say ("OpenBLAS", text_of (machine, "openblas"));
-  say ("SQLite", sqlite3_libversion ());
+  say ("SQLite", gradus_workspace_sqlite_version ());
   say (_ ("System"), text_of (machine, "system"));
 }
 

@@ -3,10 +3,10 @@
 
 #include "gradus-machine.h"
 
-#include <cblas.h>
+#include "device/cpu/gradus-cpu.h"
+
 #include <dlfcn.h>
 #include <glib/gi18n-lib.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -197,12 +197,12 @@ JsonObject *
 gradus_machine_describe (void)
 {
   JsonObject           *object = json_object_new ();
-  const dnnl_version_t *onednn = dnnl_version ();
   g_autofree char      *cpu = gradus_machine_cpu_model ();
-  g_autofree char      *version = NULL;
+  g_autofree char      *onednn = NULL;
+  const char           *openblas = NULL;
   struct utsname        kernel;
 
-  version = g_strdup_printf ("%d.%d.%d", onednn->major, onednn->minor, onednn->patch);
+  gradus_cpu_libraries (&onednn, &openblas);
   json_object_set_string_member (object, "cpu", cpu);
   json_object_set_string_member (object, "instruction_set", gradus_machine_instruction_set ());
   json_object_set_int_member (object, "cores", g_get_num_processors ());
@@ -215,7 +215,7 @@ gradus_machine_describe (void)
       json_object_set_string_member (object, "system", system);
     }
   json_object_set_string_member (object, "gradus", GRADUS_VERSION);
-  json_object_set_string_member (object, "onednn", version);
-  json_object_set_string_member (object, "openblas", openblas_get_config ());
+  json_object_set_string_member (object, "onednn", onednn);
+  json_object_set_string_member (object, "openblas", openblas);
   return object;
 }

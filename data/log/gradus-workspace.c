@@ -450,3 +450,9 @@ gradus_workspace_open_reader (GradusWorkspace *self, GError **error)
   g_propagate_error (error, g_steal_pointer (&failure));
   return NULL;
 }
+
+const char *
+gradus_workspace_sqlite_version (void)
+{
+  return sqlite3_libversion ();
+}

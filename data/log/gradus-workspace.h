@@ -72,4 +72,7 @@ char *gradus_workspace_lock_path (GradusWorkspace *self, const char *uuid);
  * (what open does too). Returns how many; -1 with an error. */
 int gradus_workspace_recover (GradusWorkspace *self, GError **error);
 
+/* Version of the SQLite library at work, static. */
+const char *gradus_workspace_sqlite_version (void);
+
 G_END_DECLS

@@ -211,6 +211,13 @@ add_string (JsonBuilder *builder, const char *name, const char *value)
   json_builder_add_string_value (builder, value);
 }
 
+void
+gradus_cpu_libraries (char **onednn, const char **openblas)
+{
+  *onednn = gradus_cpu_onednn_version ();
+  *openblas = openblas_get_config ();
+}
+
 static char *
 cpu_describe (GradusDevice *self)
 {

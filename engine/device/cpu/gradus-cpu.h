@@ -32,4 +32,8 @@ GradusDevice *gradus_cpu_device_new (guint threads, GError **error);
  * all tiles spread, for tests of thread independence. */
 void gradus_cpu_device_set_grain (GradusDevice *device, double nanoseconds);
 
+/* Versions of the two providers, for a description of the machine. @onednn: free with g_free;
+ * @openblas: static. */
+void gradus_cpu_libraries (char **onednn, const char **openblas);
+
 G_END_DECLS
