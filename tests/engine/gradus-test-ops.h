@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "ops/gradus-op.h"
+#include "graph/gradus-op.h"
 
 G_BEGIN_DECLS
 

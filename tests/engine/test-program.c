@@ -2,7 +2,7 @@
 #include <glib.h>
 #include <locale.h>
 
-#include "ops/gradus-op.h"
+#include "graph/gradus-op.h"
 
 /* The error that adding @op gives; the program stays as it was. */
 static char *
