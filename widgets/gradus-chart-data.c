@@ -13,7 +13,11 @@
 #define GRADUS_TYPE_CHART_DATA (gradus_chart_data_get_type ())
 G_DECLARE_FINAL_TYPE (GradusChartData, gradus_chart_data, GRADUS, CHART_DATA, GtkWidget)
 
-#define RUN_WIDTH 32.0
+#define RUN_WIDTH 16.0
+
+/* Replaying a recording costs much more than the strokes in it that are not damaged. So what no
+   longer grows is recorded in pieces of this width, and only the end of a line in short ones. */
+#define PIECE_WIDTH 256.0
 #define TRAIN_WIDTH 1.25
 #define VALUE_WIDTH 1.6
 #define VALIDATION_WIDTH 2.0
@@ -157,6 +161,7 @@ record_piece (const GradusPlot *plot, const Vertex *vertices, guint n, double wi
                                              (float) plot->height + 2 * margin);
   GskRenderNode  *node;
   cairo_t        *cr;
+  guint           begin = 0;
 
   for (guint i = 1; i < n; i++)
     {
@@ -177,10 +182,16 @@ record_piece (const GradusPlot *plot, const Vertex *vertices, guint n, double wi
   cairo_set_line_cap (cr, CAIRO_LINE_CAP_ROUND);
   gdk_cairo_set_source_rgba (cr, color);
   for (guint i = 0; i < n; i++)
-    cairo_line_to (cr, vertices[i].x, vertices[i].y);
-  if (n == 1)
-    cairo_line_to (cr, vertices[0].x, vertices[0].y);
-  cairo_stroke (cr);
+    {
+      cairo_line_to (cr, vertices[i].x, vertices[i].y);
+      if (n == 1)
+        cairo_line_to (cr, vertices[i].x, vertices[i].y);
+      if (i + 1 < n && vertices[i].x - vertices[begin].x < RUN_WIDTH)
+        continue;
+      cairo_stroke (cr);
+      cairo_move_to (cr, vertices[i].x, vertices[i].y);
+      begin = i;
+    }
   cairo_destroy (cr);
   return node;
 }
@@ -225,12 +236,14 @@ stroke (GtkSnapshot *snapshot, const GradusPlot *plot, GradusChartLine *line, GA
 {
   const Vertex *vertices = (const Vertex *) (gpointer) array->data;
   guint         begin = 0;
+  double        end_x = array->len > 0 ? vertices[array->len - 1].x : 0.0;
 
   for (guint i = 1; i <= array->len; i++)
     {
       gboolean ends = i == array->len || vertices[i].gap;
+      double   width_limit = end_x - vertices[begin].x > PIECE_WIDTH ? PIECE_WIDTH : RUN_WIDTH;
 
-      if (!ends && vertices[i].x - vertices[begin].x < RUN_WIDTH)
+      if (!ends && vertices[i].x - vertices[begin].x < width_limit)
         continue;
       /* Pieces share the vertex where they meet. */
       stroke_piece (snapshot, plot, line, vertices + begin, i - begin + (ends ? 0 : 1), width, color);
