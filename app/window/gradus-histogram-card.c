@@ -168,8 +168,9 @@ gradus_histogram_card_init (GradusHistogramCard *self)
   self->choice = gtk_drop_down_new (G_LIST_MODEL (self->names), expression);
   gtk_widget_set_valign (self->choice, GTK_ALIGN_CENTER);
   gtk_widget_set_tooltip_text (self->choice, _("Which variable"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->choice), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _("Variable"), -1);
+  /* The part of a drop-down that takes the focus, and is read out, is the button inside. */
+  gtk_accessible_update_property (GTK_ACCESSIBLE (gtk_widget_get_first_child (self->choice)),
+                                  GTK_ACCESSIBLE_PROPERTY_LABEL, _("Variable"), -1);
 
   self->view = gradus_histogram_view_new (_("Weights"));
   gtk_widget_set_size_request (self->view, -1, 252);

@@ -548,6 +548,8 @@ make_bar (GradusRunsPage *self, GMenu *menu)
   gtk_menu_button_set_label (GTK_MENU_BUTTON (button), _("Columns"));
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
   gtk_widget_set_tooltip_text (button, _("Which columns the table has"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _("Columns"), -1);
   gtk_box_append (GTK_BOX (bar), button);
   gtk_widget_add_css_class (bar, "page-header");
 

@@ -128,7 +128,7 @@ gradus_welcome_init (GradusWelcome *self)
   GtkWidget *cards = gradus_card_row_new_plain (250, 282);
   GtkWidget *title = gtk_label_new (_("Train a Neural Network"));
   GtkWidget *line = gtk_label_new (_("Open an example, press Train, and watch it learn."));
-  GtkWidget *open = gtk_button_new_with_mnemonic (_("_Open a Recipe…"));
+  GtkWidget *open = gtk_button_new_with_label (_("Open a Recipe…"));
 
   gtk_widget_add_css_class (title, "title-1");
   gtk_label_set_wrap (GTK_LABEL (title), TRUE);
@@ -145,8 +145,6 @@ gradus_welcome_init (GradusWelcome *self)
   gtk_widget_set_halign (open, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (open, "pill");
   gtk_actionable_set_action_name (GTK_ACTIONABLE (open), "win.open");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (open), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _("Open a Recipe"), -1);
   gtk_box_append (GTK_BOX (box), open);
   gtk_widget_set_valign (box, GTK_ALIGN_CENTER);
   gtk_widget_set_margin_top (box, 24);
