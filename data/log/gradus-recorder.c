@@ -374,18 +374,20 @@ recorder_thread (gpointer data)
 
       if (self->stop && !waiting && !asked)
         break;
-      if (self->stop || asked || self->n_front >= self->capacity / 2
-          || (waiting && now - self->first_at >= period (self, now)))
-        commit (self);
-      else if (self->runs->len == 0)
-        pthread_cond_wait (&self->wake, &self->lock);
-      else if (now - self->looked_at >= LOOK_US)
+      /* Looking comes first: a run that fills the queue faster than it can be committed must
+       * still be heard when it is told to pause. */
+      if (!self->stop && self->runs->len > 0 && now - self->looked_at >= LOOK_US)
         {
           self->looked_at = now;
           pthread_mutex_unlock (&self->lock);
           look_at_commands (self);
           pthread_mutex_lock (&self->lock);
         }
+      else if (self->stop || asked || self->n_front >= self->capacity / 2
+               || (waiting && now - self->first_at >= period (self, now)))
+        commit (self);
+      else if (self->runs->len == 0)
+        pthread_cond_wait (&self->wake, &self->lock);
       else
         wait_until (self, self->looked_at + LOOK_US);
     }

@@ -72,7 +72,7 @@ try:
     assert loss(app) == paused, 'a paused run went on'
     ok('pause holds it')
 
-    app.press('push button', 'Step')
+    app.action('win.step')
     wait_for(lambda: loss(app) != paused, 'the loss of one step')
     assert app.has('push button', 'Resume'), 'a step did not pause again'
     ok('step does one step')
