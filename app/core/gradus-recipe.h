@@ -51,7 +51,8 @@ gboolean
 gradus_recipe_set_int (GradusRecipe *self, const char *path, gint64 value, GError **error);
 gboolean
 gradus_recipe_set_string (GradusRecipe *self, const char *path, const char *value, GError **error);
-/* @assignment: "PATH=VALUE", VALUE being JSON; a word that is no JSON is taken as a string. */
+/* @assignment: "PATH=VALUE", VALUE being JSON; a word that is no JSON is taken as a string,
+ * and null takes the default. */
 gboolean gradus_recipe_assign (GradusRecipe *self, const char *assignment, GError **error);
 
 /* The value at a dotted path, or NULL; owned by the recipe until it changes. */

@@ -164,8 +164,13 @@ set_trainer (GradusSession *self, GradusTrainer *trainer)
   g_mutex_unlock (&self->mutex);
 }
 
+/* @begun: whether the trainer was there, which tells the log itself how the run ended. */
 static GradusRunStatus
-run_prepared (GradusSession *self, GradusJob *job, GradusObserver *observer, GError **error)
+run_prepared (GradusSession  *self,
+              GradusJob      *job,
+              GradusObserver *observer,
+              gboolean       *begun,
+              GError        **error)
 {
   g_autoptr (GradusPreparation) preparation = NULL;
   Start            start = { NULL, 0 };
@@ -184,6 +189,7 @@ run_prepared (GradusSession *self, GradusJob *job, GradusObserver *observer, GEr
   preparation = prepare (self, job, observer, &start, error);
   if (preparation == NULL)
     return GRADUS_RUN_FAILED;
+  *begun = TRUE;
   set_trainer (self, preparation->trainer);
   status = gradus_trainer_run (preparation->trainer, error);
   set_trainer (self, NULL);
@@ -241,6 +247,7 @@ gradus_session_run_job (GradusSession *self, GradusJob *job)
   g_autoptr (GradusTap) tap = NULL;
   GradusObserver *inner = NULL;
   GradusRunStatus status = GRADUS_RUN_STOPPED;
+  gboolean        begun = FALSE;
 
   if (was_stopped (self, job))
     {
@@ -260,8 +267,8 @@ gradus_session_run_job (GradusSession *self, GradusJob *job)
       return;
     }
   tap->inner = inner;
-  status = run_prepared (self, job, &tap->observer, &error);
-  if (status == GRADUS_RUN_FAILED && error != NULL)
+  status = run_prepared (self, job, &tap->observer, &begun, &error);
+  if (!begun)
     inner->funcs->status (inner, 0, status, error->message);
   gradus_recorder_detach (self->recorder, inner);
   tell_ended (self, job, status, error);
