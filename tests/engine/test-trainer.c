@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gradus-test-train.h"
 #include "train/gradus-evaluate.h"
+#include "train/gradus-tensor-histogram.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -667,6 +668,57 @@ test_memory (void)
   run_close (&run);
 }
 
+/* Against counting by the edges, one by one; a value at an edge may fall on either side of it. */
+static void
+test_histogram (void)
+{
+  GradusTensorHistogram h;
+  float  data[1003];
+  double sum = 0, squares = 0;
+
+  for (guint i = 0; i < 1003; i++)
+    {
+      data[i] = i % 10 == 0 ? 0 : sinf (i) * 3 - 1;
+      sum += data[i];
+      squares += (double) data[i] * data[i];
+    }
+  gradus_tensor_histogram (&h, data, 1003);
+  g_assert_cmpint (h.histogram.n, ==, 64);
+  g_assert_cmpint (h.histogram.zeros, ==, 101);
+  g_assert_cmpfloat_with_epsilon (h.histogram.mean, sum / 1003, 1e-9);
+  g_assert_cmpfloat_with_epsilon (h.histogram.stddev,
+                                  sqrt (squares / 1003 - sum * sum / 1003 / 1003), 1e-9);
+  for (guint b = 0; b < 64; b++)
+    {
+      guint low = 0, high = 0;
+
+      for (guint i = 0; i < 1003; i++)
+        {
+          low += data[i] > h.edges[b] + 1e-5 && data[i] < h.edges[b + 1] - 1e-5;
+          high += data[i] > h.edges[b] - 1e-5 && data[i] < h.edges[b + 1] + 1e-5;
+        }
+      g_assert_cmpfloat (h.counts[b], >=, low);
+      g_assert_cmpfloat (h.counts[b], <=, high);
+    }
+  data[500] = NAN;
+  data[501] = INFINITY;
+  gradus_tensor_histogram (&h, data, 1003);
+  g_assert_cmpint (h.histogram.nans, ==, 1);
+  g_assert_cmpint (h.histogram.infs, ==, 1);
+  g_assert_true (isfinite (h.histogram.mean) && isfinite (h.histogram.max));
+  for (guint i = 0; i < 1003; i++)
+    data[i] = 2;
+  gradus_tensor_histogram (&h, data, 1003);
+  g_assert_cmpint (h.histogram.n, ==, 1);
+  g_assert_cmpfloat (h.counts[0], ==, 1003);
+  data[0] = -3e38f;
+  data[1] = 3e38f;
+  gradus_tensor_histogram (&h, data, 1003);
+  g_assert_cmpfloat (h.counts[0] + h.counts[63] + h.counts[32], ==, 1003);
+  gradus_tensor_histogram (&h, data, 0);
+  g_assert_cmpint (h.histogram.n, ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -683,5 +735,6 @@ main (int argc, char **argv)
   g_test_add_func ("/trainer/bad-label", test_bad_label);
   g_test_add_func ("/trainer/mismatch", test_mismatch);
   g_test_add_func ("/trainer/memory", test_memory);
+  g_test_add_func ("/trainer/histogram", test_histogram);
   return g_test_run ();
 }
