@@ -423,7 +423,7 @@ JsonNode *
 gradus_json_load_file (const char *path, GError **error)
 {
   g_autofree char *text = NULL;
-  gsize            length;
+  gsize            length = 0;
   int              fd;
 
   g_return_val_if_fail (path != NULL, NULL);
