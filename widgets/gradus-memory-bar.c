@@ -129,6 +129,17 @@ set_numbers (GradusMemoryBar *self, double now, double total)
       /* Translators: memory "190 of 2 048 MB"; this is what follows the first number. */
       rest = g_strdup_printf (_("of %s\u00a0%s"), whole, unit);
     }
+  /* A small run on a large machine: each number has its own unit. */
+  if (isfinite (now) && isfinite (total) && total >= 1e10 && now < 1e9)
+    {
+      g_autofree char *all = gradus_format_bytes (total);
+
+      g_free (used);
+      g_free (rest);
+      used = gradus_format_bytes (now);
+      /* Translators: memory "63 MB of 25 GB"; this is what follows the first number. */
+      rest = g_strdup_printf (_("of %s"), all);
+    }
   markup = g_markup_printf_escaped ("%s <span alpha=\"60%%\">%s</span>", used, rest);
   if (g_strcmp0 (gtk_label_get_label (GTK_LABEL (self->numbers)), markup) != 0)
     gtk_label_set_markup (GTK_LABEL (self->numbers), markup);

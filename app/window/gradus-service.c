@@ -101,12 +101,21 @@ gradus_service_run (GradusService      *self,
                     GAsyncReadyCallback callback,
                     gpointer            user_data)
 {
-  GTask *task = g_task_new (NULL, NULL, callback, user_data);
-  Job *job = g_new0 (Job, 1);
+  GTask *task;
+  Job *job;
 
   g_return_if_fail (GRADUS_IS_SERVICE (self));
-  g_return_if_fail (self->ordered != NULL);
 
+  /* While the process ends, widgets that go may still ask for something. */
+  if (self->ordered == NULL)
+    {
+      if (free_data != NULL)
+        free_data (data);
+      return;
+    }
+
+  task = g_task_new (NULL, NULL, callback, user_data);
+  job = g_new0 (Job, 1);
   job->func = func;
   job->data = data;
   job->free_data = free_data;

@@ -24,7 +24,7 @@ GradusService *gradus_service_new (const char *path);
 const char    *gradus_service_get_path (GradusService *self);
 
 /* Runs @func (@data) and then @callback on the main loop. gradus_service_finish() gives its result.
- * @data is freed on the main loop. @look: it only looks at recipes and may run beside the others. */
+ * @data is freed on the main loop; after gradus_service_close() it is freed and nothing else is done. @look: it only looks at recipes and may run beside the others. */
 void     gradus_service_run (GradusService      *self,
                              gboolean            look,
                              GradusServiceFunc   func,

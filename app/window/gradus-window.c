@@ -152,6 +152,14 @@ save_size (GradusWindow *self)
 }
 
 static void
+close_later_cb (gpointer data)
+{
+  g_autoptr (GradusWindow) self = data;
+
+  gtk_window_close (GTK_WINDOW (self));
+}
+
+static void
 close_as (GradusWindow *self, const char *how)
 {
   GtkApplication *application = gtk_window_get_application (GTK_WINDOW (self));
@@ -163,8 +171,9 @@ close_as (GradusWindow *self, const char *how)
   else
     return;
 
+  /* The dialog that asked is still on its way out, and must not outlive the window. */
   self->closing = TRUE;
-  gtk_window_close (GTK_WINDOW (self));
+  g_idle_add_once (close_later_cb, g_object_ref (self));
 }
 
 static void
