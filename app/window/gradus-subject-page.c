@@ -53,7 +53,7 @@ update (GradusSubjectPage *self)
       adw_status_page_set_description (ADW_STATUS_PAGE (priv->error_page), why);
       gtk_stack_set_visible_child_name (GTK_STACK (priv->stack), "error");
     }
-  else if (summary != NULL)
+  else if (summary != NULL && gradus_run_item_get_recipe (item) != NULL)
     {
       GRADUS_SUBJECT_PAGE_GET_CLASS (self)->fill (self, item, summary);
       gtk_stack_set_visible_child_name (GTK_STACK (priv->stack), "content");
@@ -64,7 +64,11 @@ update (GradusSubjectPage *self)
       if (g_strcmp0 (gtk_stack_get_visible_child_name (GTK_STACK (priv->stack)), "content") != 0)
         gtk_stack_set_visible_child_name (GTK_STACK (priv->stack), "loading");
       priv->spinner_delay = g_timeout_add_once (200, show_spinner_cb, self);
-      gradus_workbench_request_summary (priv->workbench, item);
+      /* The summary of a run that began here is known from its draft, before its recipe is. */
+      if (summary != NULL)
+        gradus_workbench_request_recipe (priv->workbench, item);
+      else
+        gradus_workbench_request_summary (priv->workbench, item);
     }
 }
 
