@@ -179,6 +179,8 @@ close_as (GradusWindow *self, const char *how)
 static void
 close_response_cb (AdwMessageDialog *dialog, const char *response, GradusWindow *self)
 {
+  /* The window may go at once, and the dialog, which goes later, would look for it. */
+  gtk_window_set_transient_for (GTK_WINDOW (dialog), NULL);
   close_as (self, response);
 }
 
