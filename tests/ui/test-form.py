@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The form of a new run says what is wrong as it is typed, and trains nothing that is."""
+from gradus_ui import case, main
+from uibot import wait
+
+WRONG = (
+    ('Epochs', 'abc', 'no whole number'),
+    ('Epochs', '1.5', 'no whole number'),
+    ('Epochs', '0', '1'),
+    ('Epochs', '', 'number is needed'),
+    ('Batch Size', '-3', '1'),
+    ('Learning Rate', 'fast', 'no number'),
+    ('Learning Rate', '-1', '0'),
+    ('Seed', '1e400', 'number'),
+)
+
+
+def field(app, name):
+    return app.find('text', name, within=app.window('New Run'))
+
+
+def is_ready(app):
+    form = app.window('New Run')
+    return app.is_sensitive(app.find('push button', 'Train', within=form))
+
+
+@case
+def wrong_values_are_refused_as_typed(desk):
+    app = desk.start()
+    app.press('Straight Line')
+    app.press('New Run')
+    wait(lambda: is_ready(app), 'form that can be trained')
+    for name, text, said in WRONG:
+        entry = field(app, name)
+        before = app.text(entry)
+        assert entry.queryEditableText().setTextContents(text)
+        wait(lambda: not is_ready(app), 'refusal of %s = %r' % (name, text))
+        app.find('label', said, contains=True, within=app.window('New Run'))
+        assert entry.queryEditableText().setTextContents(before)
+        wait(lambda: is_ready(app), 'form that can be trained again')
+    assert app.log.names() == []
+
+
+@case
+def right_values_are_trained(desk):
+    app = desk.start()
+    app.press('New Run')
+    form = app.window('New Run')
+    app.press('Cancel', within=form)
+    wait(lambda: len(app.windows()) == 1, 'closed form')
+    app.press('Straight Line')
+    app.press('New Run')
+    form = app.window('New Run')
+    app.set_text('Name', 'shorter', within=form)
+    app.set_text('Epochs', '3', within=form)
+    app.set_text('Learning Rate', '0.01', within=form)
+    app.find('label', '84', contains=True, within=form)
+    app.press('Train', within=form)
+    app.log.wait_status('shorter', 'finished')
+    assert app.log.step('shorter') == 84
+    rates = app.log.query("SELECT DISTINCT value FROM scalar JOIN series ON series.id = series "
+                          "WHERE name = 'learning_rate'")
+    assert [round(row[0], 6) for row in rates] == [0.01], rates
+
+
+main()
