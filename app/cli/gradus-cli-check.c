@@ -5,6 +5,7 @@
 #include "gradus-summary.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 static void
 add_row (GPtrArray *rows, const char *first, ...)
@@ -35,8 +36,8 @@ print_layers (GradusSummary *summary)
       add_row (rows, layer->name, layer->class_name, layer->output_shape, parameters, memory, NULL);
     }
   gradus_cli_table (rows, "lllrr");
-  g_print (_ ("Parameters: %" G_GINT64_FORMAT ", of which trainable: %" G_GINT64_FORMAT "\n\n"),
-           summary->parameters, summary->trainable);
+  g_print (_ ("Parameters: %" PRId64 ", of which trainable: %" PRId64 "\n\n"), summary->parameters,
+           summary->trainable);
 }
 
 static void
@@ -67,19 +68,18 @@ print_memory (GradusSummary *summary)
   g_autofree char *data = gradus_cli_size (summary->data_bytes);
   g_autofree char *available = gradus_cli_size (summary->free_bytes);
 
-  g_print (_ ("Training: %" G_GINT64_FORMAT " epochs of %" G_GINT64_FORMAT
-              " steps, batch size %" G_GINT64_FORMAT "\n"),
+  g_print (_ ("Training: %" PRId64 " epochs of %" PRId64 " steps, batch size %" PRId64 "\n"),
            summary->epochs, summary->steps_per_epoch, summary->batch_size);
   g_print (_ ("Memory: %s at most (network %s, data %s); free: %s\n"), peak, device, data,
            available);
   if (summary->peak_bytes > summary->free_bytes)
     {
       gradus_cli_complain (
-          _ ("The run would not fit into memory. A batch size of %" G_GINT64_FORMAT " would."),
+          _ ("The run would not fit into memory. A batch size of %" PRId64 " would."),
           summary->largest_batch);
       return GRADUS_CLI_REFUSED;
     }
-  g_print (_ ("Largest batch size that fits: %" G_GINT64_FORMAT "\n"), summary->largest_batch);
+  g_print (_ ("Largest batch size that fits: %" PRId64 "\n"), summary->largest_batch);
   return GRADUS_CLI_DONE;
 }
 

@@ -8,6 +8,7 @@
 #include "gradus-preparation.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -53,8 +54,7 @@ print_evaluation (const GradusEvaluation *result, GradusPart part, gboolean json
 
   if (!json)
     {
-      g_print (_ ("Data: %s, %" G_GINT64_FORMAT " samples\n"), gradus_part_name (part),
-               result->samples);
+      g_print (_ ("Data: %s, %" PRId64 " samples\n"), gradus_part_name (part), result->samples);
       g_print (_ ("Loss: %s\n"), loss);
       if (!isnan (result->accuracy))
         g_print (_ ("Accuracy: %s\n"), accuracy);
@@ -180,7 +180,7 @@ gradus_cli_infer (int argc, char **argv)
                                 (const char *const *)paths->pdata, paths->len, output, prepared,
                                 &n_samples, &error))
     return gradus_cli_refuse (error);
-  g_print (_ ("Wrote the answers for %" G_GINT64_FORMAT " samples to %s.\n"), n_samples, output);
+  g_print (_ ("Wrote the answers for %" PRId64 " samples to %s.\n"), n_samples, output);
   return GRADUS_CLI_DONE;
 }
 

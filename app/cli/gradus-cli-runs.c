@@ -6,6 +6,7 @@
 #include "log/gradus-run.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -211,7 +212,7 @@ delete_run (GradusWorkspace *workspace, const char *reference)
     g_print ("\r\x1b[K");
   if (!done)
     return gradus_cli_refuse (error);
-  g_print (_ ("Deleted run #%" G_GINT64_FORMAT ".\n"), run);
+  g_print (_ ("Deleted run #%" PRId64 ".\n"), run);
   return GRADUS_CLI_DONE;
 }
 

@@ -174,10 +174,16 @@ gradus_cli_age (gint64 ms)
   if (seconds < 60)
     return g_strdup (_ ("just now"));
   if (seconds < 3600)
-    return g_strdup_printf (_ ("%d min ago"), (int)(seconds / 60));
+    return g_strdup_printf (
+        g_dngettext (GETTEXT_PACKAGE, "%d min ago", "%d min ago", (gulong)(seconds / 60)),
+        (int)(seconds / 60));
   if (seconds < 86400)
-    return g_strdup_printf (_ ("%d h ago"), (int)(seconds / 3600));
-  return g_strdup_printf (_ ("%d d ago"), (int)(seconds / 86400));
+    return g_strdup_printf (
+        g_dngettext (GETTEXT_PACKAGE, "%d h ago", "%d h ago", (gulong)(seconds / 3600)),
+        (int)(seconds / 3600));
+  return g_strdup_printf (
+      g_dngettext (GETTEXT_PACKAGE, "%d d ago", "%d d ago", (gulong)(seconds / 86400)),
+      (int)(seconds / 86400));
 }
 
 const char *

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <gio/gio.h>
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -201,20 +202,17 @@ find_header (const char   *path,
                    data[6], data[7]);
   *start = data[6] == 1 ? 10 : 12;
   if (length < *start)
-    return refuse (error, path, _ ("The file ends inside its header, at byte %" G_GSIZE_FORMAT "."),
-                   length);
+    return refuse (error, path, _ ("The file ends inside its header, at byte %zu."), length);
   size = data[8] | (gsize)data[9] << 8;
   if (data[6] > 1)
     size |= (gsize)data[10] << 16 | (gsize)data[11] << 24;
   if (size > MAX_HEADER)
-    return refuse (
-        error, path,
-        _ ("The header says that it has %" G_GSIZE_FORMAT " bytes; at most %d are possible."), size,
-        MAX_HEADER);
+    return refuse (error, path,
+                   _ ("The header says that it has %zu bytes; at most %d are possible."), size,
+                   MAX_HEADER);
   *end = *start + size;
   if (length < *end)
-    return refuse (error, path, _ ("The file ends inside its header, at byte %" G_GSIZE_FORMAT "."),
-                   length);
+    return refuse (error, path, _ ("The file ends inside its header, at byte %zu."), length);
   return TRUE;
 }
 
@@ -245,8 +243,8 @@ load_data (GradusNpy *self, const char *path, const guint8 *data, gsize length, 
       g_autofree char *shape = gradus_shape_to_string (&self->shape);
 
       return refuse (error, path,
-                     _ ("The header speaks of an array of shape %s of %s, but %" G_GSIZE_FORMAT
-                        " bytes of data are there. Save the array anew."),
+                     _ ("The header speaks of an array of shape %s of %s, but %zu bytes of data "
+                        "are there. Save the array anew."),
                      shape, gradus_dtype_name (self->dtype), length);
     }
   self->bytes = length;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <gio/gio.h>
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* Preparation -------------------------------------------------------------------------------- */
@@ -197,8 +198,8 @@ load_inputs (GradusCheckpoint  *checkpoint,
       if (npy->shape.dims[0] != ((GradusNpy *)g_ptr_array_index (arrays, 0))->shape.dims[0])
         {
           g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                       _ ("%s: The array has %" G_GINT64_FORMAT
-                          " samples, another one %" G_GINT64_FORMAT ". All must have as many."),
+                       _ ("%s: The array has %" PRId64 " samples, another one %" PRId64
+                          ". All must have as many."),
                        paths[file], npy->shape.dims[0],
                        ((GradusNpy *)g_ptr_array_index (arrays, 0))->shape.dims[0]);
           return FALSE;

@@ -7,6 +7,7 @@
 #include "gradus-machine.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 /* What no plan counts: stacks, libraries, the log's cache. */
 #define OVERHEAD_BYTES (64 * G_GINT64_CONSTANT (1048576))
@@ -271,9 +272,9 @@ gradus_preparation_check_memory (GradusPreparation *self, GError **error)
   if (batch > 0)
     g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
                  by_group ? _ ("The run would need %s of memory, but the control group leaves %s. "
-                               "A batch size of %" G_GINT64_FORMAT " would fit.")
+                               "A batch size of %" PRId64 " would fit.")
                           : _ ("The run would need %s of memory, but %s are free. A batch size of "
-                               "%" G_GINT64_FORMAT " would fit."),
+                               "%" PRId64 " would fit."),
                  need_text, free_text, batch);
   else
     g_set_error (

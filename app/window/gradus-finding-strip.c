@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <glib/gi18n-lib.h>
+#include <string.h>
 #include <json-glib/json-glib.h>
 
 #include "gradus-finding-strip.h"
@@ -129,12 +130,34 @@ fill_more (GradusFindingStrip *self, const GradusLogEvent *first)
   gtk_widget_set_visible (self->more, findings->len > 1);
 }
 
+/* Where the second sentence begins, and the length of the first without its full stop; NULL where
+ * there is but one. A Chinese sentence ends in “。” with no space after it. */
+static const char *
+second_sentence (const char *message, gsize *length)
+{
+  static const char *const ends[] = { ". ", "。" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
+    {
+      const char *end = strstr (message, ends[i]);
+
+      if (end != NULL && end[strlen (ends[i])] != '\0')
+        {
+          *length = end - message;
+          return end + strlen (ends[i]);
+        }
+    }
+
+  return NULL;
+}
+
 static void
 update (GradusFindingStrip *self)
 {
   const GradusLogEvent *event = primary (self);
   const char *message;
-  const char *stop;
+  const char *rest;
+  gsize length;
 
   gtk_widget_set_visible (GTK_WIDGET (self), event != NULL);
   if (event == NULL)
@@ -146,13 +169,13 @@ update (GradusFindingStrip *self)
 
   /* The verdict is the first sentence; what it rests on follows it. */
   message = gradus_words_message (event->message);
-  stop = g_strstr_len (message, -1, ". ");
-  if (stop != NULL)
+  rest = second_sentence (message, &length);
+  if (rest != NULL)
     {
-      g_autofree char *verdict = g_strndup (message, stop - message);
+      g_autofree char *verdict = g_strndup (message, length);
 
       gtk_label_set_label (GTK_LABEL (self->title), verdict);
-      gtk_label_set_label (GTK_LABEL (self->body), stop + 2);
+      gtk_label_set_label (GTK_LABEL (self->body), rest);
     }
   else
     {

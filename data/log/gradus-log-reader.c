@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <math.h>
 
 #include "log/gradus-log-reader-private.h"
@@ -283,7 +284,7 @@ static gboolean
 fail_no_run (GradusLogReader *self, gint64 run, GError **error)
 {
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NOT_FOUND,
-               _ ("There is no run #%" G_GINT64_FORMAT " in “%s”."), run,
+               _ ("There is no run #%" PRId64 " in “%s”."), run,
                gradus_workspace_path (self->workspace));
   return FALSE;
 }

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n-lib.h>
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "log/gradus-recorder-private.h"
@@ -47,10 +48,8 @@ set_stalled (GradusRecorder *self, const GError *failure)
 static gboolean
 write_stall_findings (GradusRecorder *self, gint64 seconds, const char *reason, GError **error)
 {
-  g_autofree char *message = g_strdup_printf (
-      N_ ("The run log could not be written for %" G_GINT64_FORMAT
-          " s, so the run waited. Nothing was lost."),
-      seconds);
+  const char *message
+      = N_ ("The run log could not be written for a while, so the run waited. Nothing was lost.");
   g_autofree char *escaped = g_strescape (reason, "");
   g_autofree char *data
       = g_strdup_printf ("{\"rule\":\"log-stalled\",\"cause\":\"%s\",\"seconds\":%" G_GINT64_FORMAT
@@ -533,7 +532,7 @@ run_uuid (GradusWorkspace *workspace, gint64 run, GError **error)
         uuid = gradus_sqlite_column_string (stmt, 0);
       else if (failure == NULL)
         g_set_error (&failure, GRADUS_ERROR, GRADUS_ERROR_NOT_FOUND,
-                     _ ("There is no run #%" G_GINT64_FORMAT " in “%s”."), run,
+                     _ ("There is no run #%" PRId64 " in “%s”."), run,
                      gradus_workspace_path (workspace));
     }
   sqlite3_finalize (stmt);

@@ -4,6 +4,7 @@
 #include "log/gradus-run.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "gradus-json.h"
@@ -26,8 +27,7 @@ static gboolean
 fail_not_found (GradusWorkspace *workspace, gint64 run, GError **error)
 {
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NOT_FOUND,
-               _ ("There is no run #%" G_GINT64_FORMAT " in “%s”."), run,
-               gradus_workspace_path (workspace));
+               _ ("There is no run #%" PRId64 " in “%s”."), run, gradus_workspace_path (workspace));
   return FALSE;
 }
 

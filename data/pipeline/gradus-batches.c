@@ -4,6 +4,7 @@
 #include "gradus-filler.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 typedef struct
 {
@@ -193,7 +194,7 @@ seek_to (Batches *self, gint64 epoch, gint64 position, GError **error)
     {
       self->cancelled = TRUE;
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _ ("Batch %" G_GINT64_FORMAT " is asked for, but an epoch has %" G_GINT64_FORMAT
+                   _ ("Batch %" PRId64 " is asked for, but an epoch has %" PRId64
                       ". The data or the batch size has changed."),
                    position, n_batches);
       return FALSE;

@@ -4,6 +4,7 @@
 #include "gradus-cache.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 struct _GradusCache
 {
@@ -63,7 +64,7 @@ gradus_cache_new (GradusSource *source, GError **error)
   if (fine)
     return self;
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
-               _ ("There is no memory to cache the data: it needs %" G_GINT64_FORMAT
+               _ ("There is no memory to cache the data: it needs %" PRId64
                   " bytes. Remove the stage “cache”."),
                gradus_cache_bytes (source));
   gradus_cache_free (self);

@@ -4,6 +4,7 @@
 #include "gradus-dataset-private.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -181,18 +182,18 @@ check_stages (GradusDataset *self, GradusJsonObject *data)
                            "remove the stage."));
   if (stages->one_hot > GRADUS_MAX_CLASSES)
     gradus_json_refuse (data, "pipeline",
-                        _ ("“one_hot” would make %" G_GINT64_FORMAT
+                        _ ("“one_hot” would make %" PRId64
                            " values of each label; at most %d are possible. Are the labels right?"),
                         stages->one_hot, GRADUS_MAX_CLASSES);
   if (sample > MAX_BATCH_BYTES / stages->batch_size)
     gradus_json_refuse (
         data, "pipeline",
-        _ ("A batch of %u samples of %" G_GINT64_FORMAT " bytes fits no memory; make it smaller."),
+        _ ("A batch of %u samples of %" PRId64 " bytes fits no memory; make it smaller."),
         stages->batch_size, sample);
   if (stages->drop_remainder && self->parts[GRADUS_PART_TRAIN].n_samples < stages->batch_size)
     gradus_json_refuse (
         data, "pipeline",
-        _ ("There are %" G_GINT64_FORMAT " samples for training, fewer than one batch of %u, and "
+        _ ("There are %" PRId64 " samples for training, fewer than one batch of %u, and "
            "“drop_remainder” drops what is no whole batch. Make the batch smaller."),
         self->parts[GRADUS_PART_TRAIN].n_samples, stages->batch_size);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,9 +70,9 @@ gradus_file_read (GradusFile *self, gint64 offset, void *out, gsize n, GError **
       if (got == 0)
         {
           g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_IO,
-                       _ ("%s ends at byte %" G_GINT64_FORMAT ", before what is to be read there. "
+                       _ ("%s ends at byte %" PRId64 ", before what is to be read there. "
                           "It has been cut short since it was opened; restore it."),
-                       self->path, offset + (gint64) done);
+                       self->path, offset + (gint64)done);
           return FALSE;
         }
       done += got;

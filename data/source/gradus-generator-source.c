@@ -4,6 +4,7 @@
 #include "gradus-generator-source.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 #include "gradus-philox.h"
 
@@ -60,7 +61,7 @@ line_fingerprint (GradusSource *source, GChecksum *checksum, GError **error)
 static char *
 line_place (GradusSource *source, gint64 sample)
 {
-  return g_strdup_printf (_ ("The generator “line”, sample %" G_GINT64_FORMAT), sample);
+  return g_strdup_printf (_ ("The generator “line”, sample %" PRId64), sample);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include "gradus-file.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <zlib.h>
 
 struct _GradusGunzip
@@ -54,7 +55,7 @@ static gboolean
 refuse (GradusGunzip *self, const char *what, GError **error)
 {
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-               _ ("%s is damaged at byte %" G_GINT64_FORMAT " of its compressed data: %s. Get the "
+               _ ("%s is damaged at byte %" PRId64 " of its compressed data: %s. Get the "
                   "file anew."),
                self->file->path, self->offset - self->stream.avail_in, what);
   return FALSE;

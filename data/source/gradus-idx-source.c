@@ -4,6 +4,7 @@
 #include "gradus-idx-source.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 #include "gradus-idx.h"
 
@@ -69,8 +70,8 @@ idx_place (GradusSource *source, gint64 sample)
 {
   GradusIdx *labels = ((IdxSource *) source)->files[source->n_inputs];
 
-  return g_strdup_printf (_ ("%s, sample %" G_GINT64_FORMAT " (byte %" G_GINT64_FORMAT ")"),
-                          labels->file.path, sample, gradus_idx_byte (labels, sample));
+  return g_strdup_printf (_ ("%s, sample %" PRId64 " (byte %" PRId64 ")"), labels->file.path,
+                          sample, gradus_idx_byte (labels, sample));
 }
 
 static void
@@ -123,7 +124,7 @@ add_file (IdxSource  *self,
   if (idx->n != source->n_samples)
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _ ("%s has %" G_GINT64_FORMAT " samples, but %s has %" G_GINT64_FORMAT
+                   _ ("%s has %" PRId64 " samples, but %s has %" PRId64
                       ". They must belong together, sample by sample."),
                    self->files[0]->file.path, source->n_samples, path, idx->n);
       return FALSE;

@@ -4,6 +4,7 @@
 #include "gradus-idx.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -142,16 +143,15 @@ check_length (GradusIdx *self, gint64 length, gboolean packed, GError **error)
     return TRUE;
   axes = axes_to_string (self);
   if (length < promised)
-    return refuse (
-        self, error,
-        packed ? _ ("its header promises %s samples' elements, %" G_GINT64_FORMAT
-                    " bytes, but unpacked it ends after %" G_GINT64_FORMAT ". Get the file anew.")
-               : _ ("its header promises %s samples' elements, %" G_GINT64_FORMAT
-                    " bytes, but the file ends after %" G_GINT64_FORMAT ". Get the file anew."),
-        axes, self->header + promised, self->header + length);
+    return refuse (self, error,
+                   packed ? _ ("its header promises %s samples' elements, %" PRId64
+                               " bytes, but unpacked it ends after %" PRId64 ". Get the file anew.")
+                          : _ ("its header promises %s samples' elements, %" PRId64
+                               " bytes, but the file ends after %" PRId64 ". Get the file anew."),
+                   axes, self->header + promised, self->header + length);
   return refuse (self, error,
-                 _ ("its header promises %s samples' elements, %" G_GINT64_FORMAT
-                    " bytes, but more follow from byte %" G_GINT64_FORMAT
+                 _ ("its header promises %s samples' elements, %" PRId64
+                    " bytes, but more follow from byte %" PRId64
                     " on. It is mislabelled or was written over; get the file anew."),
                  axes, self->header + promised, self->header + promised);
 }
@@ -187,13 +187,12 @@ open_plain (GradusIdx *self, GError **error)
   guint8 head[MAX_HEADER];
 
   if (self->file.size < 4)
-    return refuse (self, error, _ ("it has only %" G_GINT64_FORMAT " bytes."), self->file.size);
+    return refuse (self, error, _ ("it has only %" PRId64 " bytes."), self->file.size);
   if (!gradus_file_read (&self->file, 0, head, 4, error) || !check_magic (self, head, error))
     return FALSE;
   if (self->file.size < self->header)
     return refuse (self, error,
-                   _ ("it ends at byte %" G_GINT64_FORMAT ", within its header of %" G_GINT64_FORMAT
-                      " bytes."),
+                   _ ("it ends at byte %" PRId64 ", within its header of %" PRId64 " bytes."),
                    self->file.size, self->header);
   return gradus_file_read (&self->file, 4, head + 4, self->header - 4, error)
          && check_axes (self, head + 4, error)
@@ -209,13 +208,13 @@ check_unpacked (GradusIdx *self, GError **error)
 
   if (bytes > gradus_gunzip_bound (self->file.size))
     return refuse (self, error,
-                   _ ("its header promises %" G_GINT64_FORMAT " bytes, more than %" G_GINT64_FORMAT
+                   _ ("its header promises %" PRId64 " bytes, more than %" PRId64
                       " compressed bytes can hold."),
                    bytes, self->file.size);
   if (bytes <= memory / 2)
     return TRUE;
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
-               _ ("Unpacked, %s would take %" G_GINT64_FORMAT
+               _ ("Unpacked, %s would take %" PRId64
                   " bytes of memory, more than half of this machine's. Unpack it with gunzip and "
                   "choose the unpacked file, which is read piece by piece."),
                self->file.path, bytes);
@@ -233,8 +232,7 @@ open_packed (GradusIdx *self, GError **error)
   if (!gradus_gunzip_read (gunzip, head, 4, &got, error))
     return FALSE;
   if (got < 4)
-    return refuse (self, error, _ ("unpacked it has only %" G_GINT64_FORMAT " bytes."),
-                   (gint64) got);
+    return refuse (self, error, _ ("unpacked it has only %" PRId64 " bytes."), (gint64)got);
   if (!check_magic (self, head, error)
       || !gradus_gunzip_read (gunzip, head + 4, self->header - 4, &got, error))
     return FALSE;
@@ -248,7 +246,7 @@ open_packed (GradusIdx *self, GError **error)
   if (self->data == NULL)
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
-                   _ ("There is no memory to unpack %s: it needs %" G_GINT64_FORMAT " bytes."),
+                   _ ("There is no memory to unpack %s: it needs %" PRId64 " bytes."),
                    self->file.path, bytes);
       return FALSE;
     }

@@ -4,6 +4,7 @@
 #include "gradus-source.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 #include "gradus-generator-source.h"
 #include "gradus-idx-source.h"
@@ -113,9 +114,8 @@ gradus_source_check_labels (GradusSource *self, gint64 n_classes, GError **error
     return TRUE;
   place = self->funcs->place (self, found);
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-               _ ("%s: the label is %" G_GINT64_FORMAT
-                  ", but the classes are 0 to %" G_GINT64_FORMAT
-                  ". Correct the label, or give the model %" G_GINT64_FORMAT " classes."),
+               _ ("%s: the label is %" PRId64 ", but the classes are 0 to %" PRId64
+                  ". Correct the label, or give the model %" PRId64 " classes."),
                place, label, n_classes - 1, MAX (label + 1, n_classes));
   return FALSE;
 }
@@ -138,8 +138,8 @@ read_class_names (GradusSource *self, GradusJsonObject *spec)
     }
   if (n < self->n_classes)
     gradus_json_refuse (spec, "class_names",
-                        _ ("There are %u names, but the labels have %" G_GINT64_FORMAT
-                           " classes, 0 to %" G_GINT64_FORMAT "; name them all."),
+                        _ ("There are %u names, but the labels have %" PRId64
+                           " classes, 0 to %" PRId64 "; name them all."),
                         n, self->n_classes, self->n_classes - 1);
   self->class_names = g_new0 (char *, n + 1);
   for (guint i = 0; i < n && !gradus_json_failed (spec); i++)

@@ -4,6 +4,7 @@
 #include "gradus-json-private.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -98,10 +99,9 @@ read_int (GradusJsonDocument *document, const char *pointer, JsonNode *node, gin
   if (min == G_MININT64 && max == G_MAXINT64)
     right = g_strdup (_ ("A whole number"));
   else if (max == G_MAXINT64)
-    right = g_strdup_printf (_ ("A whole number of at least %" G_GINT64_FORMAT), min);
+    right = g_strdup_printf (_ ("A whole number of at least %" PRId64), min);
   else
-    right = g_strdup_printf (_ ("A whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT),
-                             min, max);
+    right = g_strdup_printf (_ ("A whole number from %" PRId64 " to %" PRId64), min, max);
   gradus_json_document_refuse_value (document, pointer, node, right);
   return 0;
 }

@@ -4,6 +4,7 @@
 #include "device/gradus-execution-private.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -289,8 +290,8 @@ check_batch (GradusExecution *self, gint64 batch, GError **error)
   if (batch >= 1 && batch <= max_batch)
     return TRUE;
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-               _ ("A batch of %" G_GINT64_FORMAT " samples was given to a program planned for 1 to %"
-                  G_GINT64_FORMAT ". Plan it for the larger batch."),
+               _ ("A batch of %" PRId64 " samples was given to a program planned for 1 to %" PRId64
+                  ". Plan it for the larger batch."),
                batch, max_batch);
   return FALSE;
 }
@@ -418,8 +419,7 @@ gradus_execution_read (GradusExecution *self, GradusValueId id, void *data, gsiz
   if (size != (gint64) bytes)
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_FAILED,
-                   _ ("A value of %" G_GINT64_FORMAT " bytes was read as %" G_GSIZE_FORMAT "."), size,
-                   bytes);
+                   _ ("A value of %" PRId64 " bytes was read as %zu."), size, bytes);
       return FALSE;
     }
   return funcs->download (self->device, self->stream, data, self->addresses[id], bytes, error)

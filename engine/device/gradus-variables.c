@@ -135,10 +135,10 @@ check_size (const Variable *variable, gsize bytes, GError **error)
 {
   if (bytes == variable->bytes)
     return TRUE;
-  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-               _ ("The variable “%s” has %" G_GSIZE_FORMAT " bytes, not %" G_GSIZE_FORMAT
-                  ". Take data that was written for this model."),
-               variable->name, variable->bytes, bytes);
+  g_set_error (
+      error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+      _ ("The variable “%s” has %zu bytes, not %zu. Take data that was written for this model."),
+      variable->name, variable->bytes, bytes);
   return FALSE;
 }
 

@@ -5,6 +5,7 @@
 #include "model/gradus-layer.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 /* Elements of one sample, the batch axis left out. */
 static gint64
@@ -200,10 +201,10 @@ reshape_infer (const GradusLayer *layer,
       g_autofree char *met = gradus_shape_to_string (&inputs[0]);
 
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _("its input has shape %s, %" G_GINT64_FORMAT
-                     " numbers a sample, and target_shape has room for another number of them. "
-                     "Change target_shape so that its product is %" G_GINT64_FORMAT
-                     "; one axis may be -1."),
+                   _ ("its input has shape %s, %" PRId64
+                      " numbers a sample, and target_shape has room for another number of them. "
+                      "Change target_shape so that its product is %" PRId64
+                      "; one axis may be -1."),
                    met, count, count);
     }
   return fits;

@@ -5,6 +5,7 @@
 #include "model/gradus-layer.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 static gboolean
 check_image (const GradusShape *input, GError **error)
@@ -60,9 +61,9 @@ settle (Geometry *geometry, const GradusShape *input, gboolean same, GError **er
           g_autofree char *met = gradus_shape_to_string (input);
 
           g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                       _("its window covers %" G_GINT64_FORMAT
-                         " along axis %u, but its input has shape %s. Use a smaller window, "
-                         "padding “same”, or fewer pooling layers before it."),
+                       _ ("its window covers %" PRId64
+                          " along axis %u, but its input has shape %s. Use a smaller window, "
+                          "padding “same”, or fewer pooling layers before it."),
                        size, i + 1, met);
           return FALSE;
         }

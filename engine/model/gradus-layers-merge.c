@@ -5,6 +5,7 @@
 #include "model/gradus-layer.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 static void
 refuse_pair (const GradusShape *first, const GradusShape *other, guint index, const char *repair, GError **error)
@@ -102,9 +103,9 @@ concatenate_infer (const GradusLayer *layer,
   if (axis < 1 || axis >= inputs[0].rank)
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _("its axis is %" G_GINT64_FORMAT
-                     ", but its inputs have %u axes, of which the first is the batch. Use -1 for "
-                     "the last."),
+                   _ ("its axis is %" PRId64
+                      ", but its inputs have %u axes, of which the first is the batch. Use -1 for "
+                      "the last."),
                    gradus_layer_arg (layer, "axis")->i, inputs[0].rank);
       return FALSE;
     }

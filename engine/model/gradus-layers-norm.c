@@ -5,6 +5,7 @@
 #include "model/gradus-layer.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 static const GradusArgSpec batch_normalization_args[] = {
   { "axis", GRADUS_ARG_INT, "-1", -GRADUS_MAX_RANK, GRADUS_MAX_RANK - 1 },
@@ -42,9 +43,9 @@ infer (const GradusLayer *layer,
       g_autofree char *met = gradus_shape_to_string (&inputs[0]);
 
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _("its axis is %" G_GINT64_FORMAT
-                     " and its input has shape %s, but this version of Gradus normalizes the last "
-                     "axis only. Use -1."),
+                   _ ("its axis is %" PRId64
+                      " and its input has shape %s, but this version of Gradus normalizes the last "
+                      "axis only. Use -1."),
                    axis, met);
       return FALSE;
     }

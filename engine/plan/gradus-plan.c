@@ -6,6 +6,7 @@
 #include "plan/gradus-plan-place.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 #define MAX_BYTES (G_GINT64_CONSTANT (1) << 62)
 
@@ -72,7 +73,7 @@ measure_values (GradusPlan *self, GError **error)
         {
           g_autofree char *shape = gradus_shape_to_string (&value->type.shape);
           g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
-                       _ ("The value “%s” of shape %s cannot be planned for a batch of %" G_GINT64_FORMAT
+                       _ ("The value “%s” of shape %s cannot be planned for a batch of %" PRId64
                           ": its size is beyond what any machine can hold. Choose a smaller batch "
                           "or smaller layers."),
                        value->name != NULL ? value->name : "temporary", shape, self->max_batch);

@@ -6,6 +6,7 @@
 #include "passes/gradus-passes.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 static gint64
 spec_count (const GradusArraySpec *spec)
@@ -52,9 +53,9 @@ bind_input (GradusBinding *binding, GradusModel *model, guint i, const GradusArr
   wanted = gradus_shape_to_string (&shape);
   met = spec_to_string (&specs[s]);
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-               _("The model's input “%s” has shape %s, but the data “%s” has %s: %" G_GINT64_FORMAT
-                 " numbers a sample against %" G_GINT64_FORMAT
-                 ". Change the shape of the input layer, or the data."),
+               _ ("The model's input “%s” has shape %s, but the data “%s” has %s: %" PRId64
+                  " numbers a sample against %" PRId64
+                  ". Change the shape of the input layer, or the data."),
                name, wanted, specs[s].name, met, gradus_shape_count (&one), spec_count (&specs[s]));
   return FALSE;
 }

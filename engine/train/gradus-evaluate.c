@@ -6,6 +6,7 @@
 #include "train/gradus-trainer-private.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -54,10 +55,9 @@ gradus_check_labels (const GradusCompiled *compiled,
       if (label >= 0 && label < compiled->n_classes)
         continue;
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _("Sample %" G_GINT64_FORMAT " has the label %" G_GINT64_FORMAT
-                     ", but the model has %" G_GINT64_FORMAT
-                     " outputs, for labels 0 to %" G_GINT64_FORMAT
-                     ". Correct the label, or give the last layer more units."),
+                   _ ("Sample %" PRId64 " has the label %" PRId64 ", but the model has %" PRId64
+                      " outputs, for labels 0 to %" PRId64
+                      ". Correct the label, or give the last layer more units."),
                    batch->samples ? batch->samples[i] : i, label, compiled->n_classes,
                    compiled->n_classes - 1);
       return FALSE;

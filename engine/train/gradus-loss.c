@@ -4,6 +4,7 @@
 #include "train/gradus-loss.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 
 static const struct
 {
@@ -197,8 +198,8 @@ refuse_target (const GradusHead *head, const char *wanted, GError **error)
   g_autofree char *output = gradus_shape_to_string (&head->shape);
 
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-               _("The loss does not fit: the output “%s” has shape %s and the targets “%s” have "
-                 "%" G_GINT64_FORMAT " numbers a sample. %s"),
+               _ ("The loss does not fit: the output “%s” has shape %s and the targets “%s” have "
+                  "%" PRId64 " numbers a sample. %s"),
                head->name, output, head->target.name, spec_count (&head->target), wanted);
   return FALSE;
 }

@@ -6,6 +6,7 @@
 #include "gradus-pool.h"
 
 #include <glib/gi18n-lib.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -196,12 +197,12 @@ judge_nonfinite (GradusTrainer *self, const GradusStepResult *result, gboolean *
                         N_("Training stopped because a value was not finite."), data);
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NONFINITE,
                loss_is_bad
-                   ? _("The loss became infinite or no number in step %" G_GINT64_FORMAT
-                       ". The weights are those before it. Lower the learning rate, clip the "
-                       "gradients, or check the data.")
-                   : _("A gradient became infinite or no number in step %" G_GINT64_FORMAT
-                       ". The weights are those before it. Lower the learning rate, clip the "
-                       "gradients, or check the data."),
+                   ? _ ("The loss became infinite or no number in step %" PRId64
+                        ". The weights are those before it. Lower the learning rate, clip the "
+                        "gradients, or check the data.")
+                   : _ ("A gradient became infinite or no number in step %" PRId64
+                        ". The weights are those before it. Lower the learning rate, clip the "
+                        "gradients, or check the data."),
                self->step + 1);
   return FALSE;
 }
