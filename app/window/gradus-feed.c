@@ -14,6 +14,8 @@
 /* The whole list may take this share of the thread's time. */
 #define LIST_SHARE 20
 #define SPARK_POINTS 32
+/* A spark line is too small to be worth drawing more often. */
+#define SPARK_US G_USEC_PER_SEC
 #define RECENT_STEPS 64
 #define MAX_HISTOGRAMS 60
 
@@ -45,6 +47,7 @@ typedef struct
 {
   gint64          last_step;
   GradusRunStatus status;
+  gint64          spark_at;
   gboolean        has_details;
 } Listed;
 
@@ -578,6 +581,7 @@ list_run (GradusFeed *self, GradusLogReader *reader, GradusRunInfo *info, Gradus
   Listed *listed = g_hash_table_lookup (self->listed, &info->id);
   GradusFeedRun *run = g_new0 (GradusFeedRun, 1);
   gboolean known = listed != NULL;
+  gint64 now = g_get_monotonic_time ();
 
   run->info = info;
   if (!known)
@@ -590,8 +594,12 @@ list_run (GradusFeed *self, GradusLogReader *reader, GradusRunInfo *info, Gradus
       run->details = read_recipe (reader, info->id);
       listed->has_details = run->details != NULL;
     }
-  if (!known || listed->last_step != info->last_step || listed->status != info->status)
-    run->spark = read_spark (reader, info->id);
+  if (!known || listed->status != info->status ||
+      (listed->last_step != info->last_step && now - listed->spark_at >= SPARK_US))
+    {
+      run->spark = read_spark (reader, info->id);
+      listed->spark_at = now;
+    }
   listed->last_step = info->last_step;
   listed->status = info->status;
   g_ptr_array_add (update->runs, run);

@@ -426,7 +426,9 @@ take_list (GradusWorkbench *self, GPtrArray *runs)
       g_clear_pointer (&self->focus_uuid, g_free);
       if (self->focus_summary != NULL)
         gradus_run_item_take_summary (wanted, g_steal_pointer (&self->focus_summary), NULL);
-      set_focus (self, wanted);
+      /* One that waits behind another does not push it aside. */
+      if (gradus_run_item_get_info (wanted)->status != GRADUS_RUN_QUEUED || self->active == NULL)
+        set_focus (self, wanted);
     }
   else if (self->focus != NULL && find_row (self, self->focus) == GTK_INVALID_LIST_POSITION)
     set_focus (self, rows->len > 0 ? g_ptr_array_index (rows, 0) : NULL);
@@ -678,9 +680,9 @@ gradus_workbench_discard_draft (GradusWorkbench *self)
   g_list_store_remove (self->runs, 0);
   if (self->focus == self->draft)
     {
-      g_autoptr (GradusRunItem) next = g_list_model_get_item (G_LIST_MODEL (self->runs), 0);
+      g_autoptr (GradusRunItem) first = g_list_model_get_item (G_LIST_MODEL (self->runs), 0);
 
-      set_focus (self, next);
+      set_focus (self, self->active != NULL ? self->active : first);
     }
   g_clear_object (&self->draft);
 }
