@@ -62,6 +62,7 @@ typedef struct
 {
   GradusProgram       *program;
   gboolean             training;
+  guint                use; /* which call of a shared layer */
   const GradusValueId *inputs;
   const GradusShape   *shapes; /* of the inputs */
   guint                n_inputs;

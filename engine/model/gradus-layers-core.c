@@ -263,17 +263,20 @@ dropout_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error
 {
   const GradusArg *seed = gradus_layer_arg (layer, "seed");
   g_autofree char *name = g_strdup_printf ("%s/rate", layer->name);
-  g_autofree char *purpose = NULL;
+  g_autoptr (GString) purpose = g_string_new ("dropout");
   GradusValueId    inputs[2];
 
   build->output = build->inputs[0];
   if (!build->training)
     return TRUE;
-  purpose = seed->is_null ? g_strdup ("dropout")
-                          : g_strdup_printf ("dropout/%" G_GINT64_FORMAT, seed->i);
+  if (!seed->is_null)
+    g_string_append_printf (purpose, "/%" G_GINT64_FORMAT, seed->i);
+  /* Each use of a shared layer drops other elements. */
+  if (build->use > 0)
+    g_string_append_printf (purpose, "/use/%u", build->use);
   inputs[0] = build->inputs[0];
   inputs[1] = gradus_program_add_hyper (build->program, name, gradus_layer_arg (layer, "rate")->f);
-  return gradus_program_add_node (build->program, "dropout", gradus_layer_stream (layer, purpose),
+  return gradus_program_add_node (build->program, "dropout", gradus_layer_stream (layer, purpose->str),
                                   inputs, 2, &build->output, error, NULL);
 }
 

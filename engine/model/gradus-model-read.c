@@ -124,12 +124,30 @@ unused_name (GradusModel *model, const GradusLayerClass *klass)
   return g_steal_pointer (&name);
 }
 
+/* A training program finds values of its own by these names. An input stands beside them under its
+ * bare name; the variables of other layers as "layer/variable". */
+static gboolean
+is_taken (const GradusLayerClass *klass, const char *name)
+{
+  static const char *const values[] = { "learning_rate", "momentum",      "clip",     "step", "loss",
+                                        "loss_sum",      "gradient_norm", "target/0", NULL };
+
+  return (klass == &gradus_layer_input && g_strv_contains (values, name)) ||
+         g_str_equal (name, "optimizer") || g_str_has_prefix (name, "optimizer/") ||
+         g_str_has_prefix (name, "gradient/") || g_str_has_prefix (name, "square/");
+}
+
 /* Names become parts of series and tensors, so they are plain. */
 static gboolean
-check_name (GradusModel *model, GradusJsonObject *config, const char *name)
+check_name (GradusModel *model, GradusJsonObject *config, const GradusLayerClass *klass, const char *name)
 {
   guint other;
 
+  if (is_taken (klass, name))
+    gradus_json_refuse (config, "name",
+                        _("A layer cannot be called “%s”, which has a meaning of its own in training. "
+                          "Give it another name."),
+                        name);
   if (*name == 0 || strlen (name) > 200 || strpbrk (name, "\n\r\t") != NULL)
     gradus_json_refuse (config, "name",
                         _("A layer's name must have 1 to 200 characters, and no line breaks."));
@@ -158,7 +176,7 @@ read_layer (GradusModel *model, GradusJsonObject *object)
     return NULL;
   fresh = unused_name (model, klass);
   name = gradus_json_string (config, "name", fresh);
-  if (gradus_json_failed (config) || !check_name (model, config, name))
+  if (gradus_json_failed (config) || !check_name (model, config, klass, name))
     return NULL;
   layer = gradus_layer_new (klass, name);
   layer->pointer = g_strdup (gradus_json_pointer (object));

@@ -329,6 +329,7 @@ build_call (GradusModel       *model,
   guint        input = 0;
 
   build->output_shape = call->shape;
+  build->use = call->index;
   gradus_program_set_scope (build->program, GRADUS_PHASE_FORWARD, layer->name);
   if (layer->klass != &gradus_layer_input)
     return layer->klass->build (layer, build, error);

@@ -96,6 +96,16 @@ static const struct
   { SEQUENTIAL (LAYER ("Dense", "\"units\": 3")), "Begin with an InputLayer" },
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dense", "\"units\": 3, \"name\": \"in\"")),
     "two layers called “in”" },
+  { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dense", "\"units\": 3, \"name\": \"optimizer\"")),
+    "cannot be called “optimizer”" },
+  { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dense", "\"units\": 3, \"name\": \"gradient/dense\"")),
+    "cannot be called “gradient/dense”" },
+  { SEQUENTIAL (LAYER ("InputLayer", "\"batch_shape\": [null, 4], \"name\": \"learning_rate\"") "," LAYER (
+        "Dense", "\"units\": 3")),
+    "cannot be called “learning_rate”" },
+  { SEQUENTIAL (LAYER ("InputLayer", "\"batch_shape\": [null, 4], \"name\": \"loss\"") "," LAYER (
+        "Dense", "\"units\": 3")),
+    "cannot be called “loss”" },
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dense", "\"units\": 3, \"dtype\": \"float16\"")),
     "float16" },
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Activation", "\"activation\": 3")), "activation" },
@@ -251,6 +261,36 @@ test_keras2_sequential (void)
   g_assert_cmpint (gradus_model_n_parameters (model, NULL), ==, 16);
 }
 
+/* Each use of a shared layer draws numbers of its own; the first keeps those of a layer used once. */
+static void
+test_shared_dropout (void)
+{
+  g_autoptr (GradusModel) net = gradus_test_model (FUNCTIONAL (
+      IN4 "," NODE ("Dropout", "d", ", \"rate\": 0.5", "[[[\"in\", 0, 0, {}]], [[\"in\", 0, 0, {}]]]") "," NODE (
+          "Add", "s", "", "[[[\"d\", 0, 0, {}], [\"d\", 1, 0, {}]]]"),
+      "[[\"s\", 0, 0]]"));
+  g_autoptr (GradusModel) once = gradus_test_model (
+      SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dropout", "\"rate\": 0.5, \"name\": \"d\"")));
+  guint64 streams[3] = { 0 };
+  guint   n = 0;
+
+  for (guint m = 0; m < 2; m++)
+    {
+      g_autoptr (GradusProgram) program = gradus_program_new ("test");
+      g_autoptr (GError) error = NULL;
+      GradusValueId output;
+
+      gradus_model_build (m == 0 ? net : once, program, TRUE, NULL, &output, NULL, &error);
+      g_assert_no_error (error);
+      for (guint i = 0; i < gradus_program_n_nodes (program); i++)
+        if (g_str_equal (gradus_program_node (program, i)->op->name, "dropout"))
+          streams[n++] = gradus_program_node (program, i)->stream;
+    }
+  g_assert_cmpuint (n, ==, 3);
+  g_assert_cmpuint (streams[0], !=, streams[1]);
+  g_assert_cmpuint (streams[0], ==, streams[2]);
+}
+
 static GradusInitializer
 initializer (const char *name)
 {
@@ -399,6 +439,7 @@ main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/model/shared-dropout", test_shared_dropout);
   g_test_add_func ("/model/summary", test_summary);
   g_test_add_func ("/model/refusals", test_refusals);
   g_test_add_func ("/model/round-trips", test_round_trips);
