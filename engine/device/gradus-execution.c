@@ -198,12 +198,13 @@ choose_set (GradusExecution *self, gint64 batch, GError **error)
       set = gradus_kernel_set_new (self->plan, self->device, batch, error);
       if (set == NULL)
         return FALSE;
-      self->current = NULL;
       if (self->sets->len == MAX_KERNEL_SETS)
         drop_oldest_set (self);
       g_ptr_array_add (self->sets, set);
       self->builds++;
     }
+  /* Without scratch there is no set to run. */
+  self->current = NULL;
   if (!fit_scratch (self, set, error))
     return FALSE;
   set->used = ++self->uses;

@@ -281,3 +281,24 @@ gradus_trainer_take_commands (GradusTrainer *self)
         return;
     }
 }
+
+void
+gradus_trainer_take_stop (GradusTrainer *self)
+{
+  GradusCommand *command = NULL;
+
+  g_mutex_lock (&self->lock);
+  for (GList *l = self->commands.head; l != NULL; l = l->next)
+    if (((GradusCommand *) l->data)->type == GRADUS_COMMAND_STOP)
+      {
+        command = l->data;
+        g_queue_delete_link (&self->commands, l);
+        break;
+      }
+  g_mutex_unlock (&self->lock);
+  if (command == NULL)
+    return;
+  take (self, command);
+  answer (self, command, NULL);
+  command_free (command);
+}

@@ -122,6 +122,8 @@ double gradus_trainer_metric (const GradusSums *sums, guint i);
 
 /* gradus-trainer-commands.c: between two steps. Waits while paused. Sets stop. */
 void gradus_trainer_take_commands (GradusTrainer *self);
+/* Only a stop that was posted, whatever stands before it. */
+void gradus_trainer_take_stop (GradusTrainer *self);
 void gradus_trainer_clear_commands (GradusTrainer *self);
 void gradus_trainer_status (GradusTrainer *self, GradusRunStatus status, const char *message);
 void gradus_trainer_event  (GradusTrainer  *self,
@@ -143,8 +145,8 @@ gboolean gradus_trainer_checkpoint    (GradusTrainer *self, gboolean force, GErr
 gboolean gradus_trainer_resume        (GradusTrainer *self, GError **error);
 gboolean gradus_trainer_keep_best     (GradusTrainer *self, GError **error);
 gboolean gradus_trainer_restore_best  (GradusTrainer *self, GError **error);
-/* Waits for the writer; FALSE when it was given up. */
-gboolean gradus_trainer_wait_writer   (GradusTrainer *self);
+/* Until nothing is being written. A full disk pauses the run meanwhile, and stop ends the waiting. */
+void     gradus_trainer_wait_writer   (GradusTrainer *self);
 
 /* gradus-evaluate.c */
 gboolean gradus_run_evaluation (GradusExecution      *execution,

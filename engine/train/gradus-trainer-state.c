@@ -194,30 +194,25 @@ object_text (JsonObject *object)
   return gradus_json_to_string (node, FALSE);
 }
 
-/* A full disk pauses the run: what happens meanwhile is listening for stop. */
-gboolean
+void
 gradus_trainer_wait_writer (GradusTrainer *self)
 {
-  gboolean told = FALSE, idle;
+  gboolean told = FALSE;
 
-  while (!(idle = gradus_checkpoint_writer_wait (self->writer, 50 * 1000)))
+  while (!gradus_checkpoint_writer_wait (self->writer, 50 * 1000))
     {
       if (!gradus_checkpoint_writer_is_full (self->writer))
         continue;
-      if (!told)
+      gradus_trainer_take_stop (self);
+      if (self->stop)
+        gradus_checkpoint_writer_cancel (self->writer);
+      else if (!told)
         gradus_trainer_status (self, GRADUS_RUN_PAUSED,
                                N_("The disk is full: the run waits for room."));
       told = TRUE;
-      g_mutex_lock (&self->lock);
-      for (GList *l = self->commands.head; l != NULL; l = l->next)
-        self->stop = self->stop || ((GradusCommand *) l->data)->type == GRADUS_COMMAND_STOP;
-      g_mutex_unlock (&self->lock);
-      if (self->stop)
-        gradus_checkpoint_writer_cancel (self->writer);
     }
   if (told && !self->stop)
     gradus_trainer_status (self, GRADUS_RUN_RUNNING, NULL);
-  return idle;
 }
 
 static gboolean
@@ -251,10 +246,12 @@ gradus_trainer_checkpoint (GradusTrainer *self, gboolean force, GError **error)
   const char      *metadata[] = { "format", "keras", "gradus", NULL, NULL };
 
   self->checkpoint_due = FALSE;
+  force = force || self->checkpoint_best || self->checkpoint_restore;
   if (self->writer == NULL ||
       (!force && gradus_checkpoint_writer_last (self->writer) == self->step))
     return TRUE;
-  if (!gradus_trainer_wait_writer (self) || !copy_tensors (self, views, error))
+  gradus_trainer_wait_writer (self);
+  if (!copy_tensors (self, views, error))
     return FALSE;
   metadata[3] = state = object_text (state_to_json (self));
   gradus_checkpoint_writer_submit (self->writer, self->step,

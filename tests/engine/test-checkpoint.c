@@ -52,9 +52,10 @@ remove_tree (const char *path)
     g_unlink (path);
 }
 
-/* A run of @options in @workspace; the observer tells what became of it. */
+/* A run of @options in @workspace, @beside it a thread with the trainer; the observer tells what
+ * became of it. */
 static GradusTestObserver *
-train (const char *workspace, const char *options)
+train_beside (const char *workspace, const char *options, GThreadFunc beside)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GradusDevice) device = gradus_device_open ("cpu", 1, &error);
@@ -63,6 +64,7 @@ train (const char *workspace, const char *options)
   g_autoptr (GradusTestSource) source = gradus_test_source_new (40, 4, 0, 8, 1, TRUE);
   g_autoptr (GradusTestSource) validation = gradus_test_source_new (20, 4, 0, 8, 2, FALSE);
   g_autoptr (JsonObject) extras = json_object_new ();
+  GThread            *thread = NULL;
   GradusTestObserver *observer = gradus_test_observer_new ();
   GradusTrainerConfig config = { .model = net, .options = opts, .device = device,
                                  .train = &source->parent, .validation = &validation->parent,
@@ -74,9 +76,19 @@ train (const char *workspace, const char *options)
   json_object_set_string_member (extras, "class_name", "shirt");
   trainer = gradus_trainer_new (&config, &error);
   g_assert_no_error (error);
+  if (beside != NULL)
+    thread = g_thread_new ("beside", beside, trainer);
   gradus_trainer_run (trainer, &error);
   g_assert_no_error (error);
+  if (beside != NULL)
+    g_thread_join (thread);
   return observer;
+}
+
+static GradusTestObserver *
+train (const char *workspace, const char *options)
+{
+  return train_beside (workspace, options, NULL);
 }
 
 /* The latest ones and the best stay; each row says the file's digest; a row goes before its file. */
@@ -353,6 +365,38 @@ test_full_disk (void)
   remove_tree (workspace);
 }
 
+static gpointer
+post_stop (gpointer trainer)
+{
+  g_usleep (300 * 1000);
+  gradus_trainer_post (trainer, GRADUS_COMMAND_SET, 6, "learning_rate", 0.1);
+  gradus_trainer_post (trainer, GRADUS_COMMAND_STOP, 7, NULL, 0);
+  return NULL;
+}
+
+/* Who waits for room can be stopped, and the stop is answered as taken. */
+static void
+test_stop_on_full_disk (void)
+{
+  g_autofree char *workspace = g_dir_make_tmp ("gradus-checkpoint-XXXXXX", NULL);
+  g_autoptr (GradusTestObserver) observer = NULL;
+  struct rlimit normal, small;
+
+  signal (SIGXFSZ, SIG_IGN);
+  g_assert_cmpint (getrlimit (RLIMIT_FSIZE, &normal), ==, 0);
+  small = normal;
+  small.rlim_cur = 1000;
+  g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &small), ==, 0);
+  observer = train_beside (workspace, "{" COMPILE ", \"fit\": {\"epochs\": 3}}", post_stop);
+  g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &normal), ==, 0);
+  g_assert_cmpint (observer->taken->len, ==, 1);
+  g_assert_true (g_str_has_prefix (observer->taken->pdata[0], "7 "));
+  g_assert_null (strstr (observer->taken->pdata[0], "not"));
+  g_assert_true (g_str_has_prefix (observer->statuses->pdata[observer->statuses->len - 1], "4 "));
+  g_assert_cmpint (observer->checkpoints->len, ==, 0);
+  remove_tree (workspace);
+}
+
 /* What a killed process left half-written goes, and so do files of steps that were taken back. */
 static void
 test_leftovers (void)
@@ -393,6 +437,7 @@ main (int argc, char **argv)
   g_test_add_func ("/checkpoint/foreign", test_foreign);
   g_test_add_func ("/checkpoint/other-model", test_other_model);
   g_test_add_func ("/checkpoint/full-disk", test_full_disk);
+  g_test_add_func ("/checkpoint/stop-on-full-disk", test_stop_on_full_disk);
   g_test_add_func ("/checkpoint/leftovers", test_leftovers);
   return g_test_run ();
 }
