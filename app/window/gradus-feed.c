@@ -7,8 +7,8 @@
 #include "gradus-feed.h"
 
 /* Rows of one series in one update, and of all series of a run: a few ms to read and to append. */
-#define ROWS_PER_SERIES 40000
-#define ROWS_PER_UPDATE 200000
+#define ROWS_PER_SERIES 20000
+#define ROWS_PER_UPDATE 60000
 /* Updates that the main loop may have before it. */
 #define MAX_PENDING 2
 /* The whole list may take this share of the thread's time. */
