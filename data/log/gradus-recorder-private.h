@@ -34,7 +34,7 @@ struct _RecorderRun
   GradusRecorder           *recorder;
   gint64                    run;
   GradusRunLock            *lock;
-  GradusRecorderCommandFunc command;
+  GradusRecorderCommandFunc command; /* guarded by the recorder's lock; NULL once detached */
   gpointer                  user_data;
   /* When the run began by the monotonic clock, in µs. */
   gint64 origin;

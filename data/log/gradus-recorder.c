@@ -328,8 +328,12 @@ look_at_commands (GradusRecorder *self)
       g_autoptr (GPtrArray) commands = g_ptr_array_new_with_free_func (g_free);
       g_autoptr (GArray)    ids = g_array_new (FALSE, FALSE, sizeof (gint64));
       sqlite3_stmt         *stmt;
+      GradusRecorderCommandFunc command;
 
-      if (run->command == NULL)
+      pthread_mutex_lock (&self->lock);
+      command = run->command;
+      pthread_mutex_unlock (&self->lock);
+      if (command == NULL)
         continue;
       db = gradus_workspace_acquire (self->workspace, NULL);
       stmt = gradus_sqlite_prepare (db,
@@ -341,8 +345,8 @@ look_at_commands (GradusRecorder *self)
       sqlite3_finalize (stmt);
       gradus_workspace_release (self->workspace);
       for (guint j = 0; j < ids->len; j++)
-        run->command (run->run, g_array_index (ids, gint64, j), g_ptr_array_index (commands, j),
-                      run->user_data);
+        command (run->run, g_array_index (ids, gint64, j), g_ptr_array_index (commands, j),
+                 run->user_data);
     }
 }
 
@@ -596,6 +600,11 @@ gradus_recorder_detach (GradusRecorder *self, GradusObserver *observer)
   item->type = ITEM_DETACH;
   item->run = (RecorderRun *) observer;
   item->time = recorder_run_time (item->run);
+  /* While the log is stalled this returns before the thread has let go of the run: who is told of
+   * commands may be gone by then. */
+  pthread_mutex_lock (&self->lock);
+  item->run->command = NULL;
+  pthread_mutex_unlock (&self->lock);
   recorder_push (self, item);
   recorder_wait (self, GIVE_UP_US);
 }
@@ -613,6 +622,18 @@ gradus_recorder_flush (GradusRecorder *self, GError **error)
                                                   : _ ("The run log could not be written."));
   pthread_mutex_unlock (&self->lock);
   return FALSE;
+}
+
+/* A row of a log that somebody else made may name any file: only those of checkpoints are removed. */
+static void
+remove_checkpoint (GradusRecorder *self, const char *relative)
+{
+  g_autofree char *path
+      = g_canonicalize_filename (relative, gradus_workspace_path (self->workspace));
+  g_autofree char *folder = gradus_workspace_resolve (self->workspace, "checkpoints/");
+
+  if (g_str_has_prefix (path, folder))
+    g_unlink (path);
 }
 
 gboolean
@@ -638,20 +659,8 @@ gradus_recorder_rewind (GradusRecorder *self, GradusObserver *observer, gint64 s
       || !gradus_workspace_sync (self->workspace, error))
     return FALSE;
   for (guint i = 0; i < paths->len; i++)
-    {
-      g_autofree char *path
-          = gradus_workspace_resolve (self->workspace, g_ptr_array_index (paths, i));
-
-      g_unlink (path);
-    }
+    remove_checkpoint (self, g_ptr_array_index (paths, i));
   return TRUE;
-}
-
-gint64
-gradus_recorder_observer_run (GradusObserver *observer)
-{
-  g_return_val_if_fail (observer != NULL, 0);
-  return ((RecorderRun *) observer)->run;
 }
 
 void

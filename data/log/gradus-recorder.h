@@ -123,9 +123,6 @@ gboolean gradus_recorder_rewind (GradusRecorder *self,
                                  gint64          step,
                                  GError        **error);
 
-/* The run's id. */
-gint64 gradus_recorder_observer_run (GradusObserver *observer);
-
 void gradus_recorder_get_stats (GradusRecorder *self, GradusRecorderStats *stats);
 
 G_END_DECLS

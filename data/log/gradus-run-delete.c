@@ -194,9 +194,10 @@ gradus_run_delete (GradusWorkspace *workspace,
       || (lock = gradus_run_lock_take (workspace, uuid, error)) == NULL
       || !count_rows (&self, error) || !delete_rows (&self, error))
     return FALSE;
-  folder = gradus_workspace_checkpoint_folder (workspace, uuid);
+  if (g_uuid_string_is_valid (uuid))
+    folder = gradus_workspace_checkpoint_folder (workspace, uuid);
   if (!give_back (&self, error))
     return FALSE;
   gradus_workspace_copy_wal (workspace);
-  return delete_folder (folder, error);
+  return folder == NULL || delete_folder (folder, error);
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <glib/gi18n-lib.h>
 #include <glib/gstdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,6 +62,15 @@ try_lock (const char *path, int *fd, GError **error)
   return FALSE;
 }
 
+/* The name comes out of the log, which anybody may have made: it must not lead out of the folder,
+ * where a lock would be made and removed. */
+static gboolean
+is_inside (const char *uuid)
+{
+  return *uuid != '\0' && strchr (uuid, '/') == NULL && strcmp (uuid, ".") != 0
+         && strcmp (uuid, "..") != 0;
+}
+
 GradusRunLock *
 gradus_run_lock_take (GradusWorkspace *workspace, const char *uuid, GError **error)
 {
@@ -71,6 +81,14 @@ gradus_run_lock_take (GradusWorkspace *workspace, const char *uuid, GError **err
 
   g_return_val_if_fail (workspace != NULL && uuid != NULL, NULL);
 
+  if (!is_inside (uuid))
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_CORRUPT,
+                   _ ("The run log names a run “%s”, which is no UUID, so the run can only be looked "
+                      "at. Choose another run."),
+                   uuid);
+      return NULL;
+    }
   path = gradus_workspace_lock_path (workspace, uuid);
   while (!try_lock (path, &fd, &failure))
     if (failure != NULL)
@@ -105,6 +123,8 @@ gradus_run_lock_is_held (GradusWorkspace *workspace, const char *uuid)
 
   g_return_val_if_fail (workspace != NULL && uuid != NULL, FALSE);
 
+  if (!is_inside (uuid))
+    return FALSE;
   path = gradus_workspace_lock_path (workspace, uuid);
   fd = open (path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)

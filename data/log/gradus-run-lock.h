@@ -13,8 +13,8 @@ G_BEGIN_DECLS
  */
 typedef struct _GradusRunLock GradusRunLock;
 
-/* Takes the lock at once or fails: BUSY (another process, or this one, writes the run), READ_ONLY,
- * NO_SPACE, IO. */
+/* Takes the lock at once or fails: BUSY (another process, or this one, writes the run), CORRUPT (the
+ * name leads out of the folder), READ_ONLY, NO_SPACE, IO. */
 GradusRunLock *gradus_run_lock_take (GradusWorkspace *workspace,
                                      const char      *uuid,
                                      GError         **error) G_GNUC_WARN_UNUSED_RESULT;

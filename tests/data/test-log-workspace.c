@@ -373,6 +373,43 @@ test_lock (LogFixture *f, gconstpointer data)
   g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
 }
 
+/* A log that somebody made to hurt: its names lead to files outside of the folders of the workspace. */
+static void
+test_hostile_names (LogFixture *f, gconstpointer data)
+{
+  g_autofree char *log = g_strdup (gradus_workspace_log_path (f->workspace));
+  g_autofree char *victim = g_build_filename (f->path, "models", "precious", NULL);
+  g_autoptr (GError) error = NULL;
+  gint64          run = log_make_run (f->workspace, "run");
+  gint64          other;
+  GradusRecorder *recorder;
+  GradusObserver *observer;
+
+  g_assert_true (g_file_set_contents (victim, "x", 1, NULL));
+  log_sql (log, "INSERT INTO run(uuid, name, status, created)"
+                " VALUES('../models/precious', 'bad', 'running', 0)");
+  g_clear_pointer (&f->workspace, gradus_workspace_unref);
+  log_fixture_open (f);
+  g_assert_true (g_file_test (victim, G_FILE_TEST_EXISTS));
+  other = log_sql_int (log, "SELECT id FROM run WHERE name = 'bad'");
+  g_assert_null (gradus_run_lock_take (f->workspace, "../models/precious", &error));
+  g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_CORRUPT);
+  g_clear_error (&error);
+  g_assert_false (gradus_run_delete (f->workspace, other, NULL, NULL, NULL, &error));
+  g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_CORRUPT);
+  g_clear_error (&error);
+
+  log_sql (log, "INSERT INTO checkpoint(run, step, path) SELECT id, 9, 'checkpoints/../models/precious'"
+                " FROM run WHERE name = 'run'");
+  recorder = log_make_recorder (f->workspace);
+  observer = log_attach (recorder, run);
+  g_assert_true (gradus_recorder_rewind (recorder, observer, 1, &error));
+  gradus_recorder_detach (recorder, observer);
+  gradus_recorder_free (recorder);
+  g_assert_true (g_file_test (victim, G_FILE_TEST_EXISTS));
+  g_assert_cmpint (log_sql_int (log, "SELECT count(*) FROM checkpoint"), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -393,5 +430,6 @@ main (int argc, char **argv)
   ADD ("/log/workspace/runs", test_runs);
   ADD ("/log/workspace/experiment", test_experiment);
   ADD ("/log/workspace/lock", test_lock);
+  ADD ("/log/workspace/hostile-names", test_hostile_names);
   return g_test_run ();
 }
