@@ -70,12 +70,6 @@ gradus_subset_free (GradusSubset *self)
 }
 
 gint64
-gradus_subset_size (const GradusSubset *self)
-{
-  return self->size;
-}
-
-gint64
 gradus_subset_at (const GradusSubset *self, gint64 i)
 {
   gint64  low = 0, high = self->n_blocks - 1;

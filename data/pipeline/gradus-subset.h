@@ -19,7 +19,6 @@ void gradus_subset_draw (guint64        seed,
                          GradusSubset **drawn,
                          GradusSubset **rest);
 void gradus_subset_free (GradusSubset *self);
-gint64 gradus_subset_size (const GradusSubset *self);
 /* The @i-th smallest. */
 gint64 gradus_subset_at (const GradusSubset *self, gint64 i);
 

@@ -8,6 +8,4 @@ G_BEGIN_DECLS
 /* Of the JSON in the file's metadata. */
 #define GRADUS_CHECKPOINT_FORMAT 1
 
-const char *gradus_checkpoint_path (GradusCheckpoint *self);
-
 G_END_DECLS

@@ -43,8 +43,8 @@ file_name (gint64 step)
   return g_strdup_printf ("step-%" G_GINT64_FORMAT ".safetensors", step);
 }
 
-char *
-gradus_checkpoint_writer_path (GradusCheckpointWriter *self, gint64 step)
+static char *
+file_path (GradusCheckpointWriter *self, gint64 step)
 {
   g_autofree char *name = file_name (step);
 
@@ -181,7 +181,7 @@ drop_old (GradusCheckpointWriter *self)
   for (guint d = 0; d < drop->len; d++)
     {
       gint64           step = g_array_index (drop, gint64, d);
-      g_autofree char *path = gradus_checkpoint_writer_path (self, step);
+      g_autofree char *path = file_path (self, step);
 
       if (self->observer != NULL)
         self->observer->funcs->checkpoint_removed (self->observer, step);
@@ -208,7 +208,7 @@ do_job (GradusCheckpointWriter *self, Job *job)
 {
   g_autofree char *name = file_name (job->step);
   g_autofree char *relative = g_build_filename (self->folder, name, NULL);
-  g_autofree char *path = gradus_checkpoint_writer_path (self, job->step);
+  g_autofree char *path = file_path (self, job->step);
   g_autofree char *sha256 = NULL;
 
   forget_same (self, job->step);

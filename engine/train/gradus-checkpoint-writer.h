@@ -51,7 +51,4 @@ void gradus_checkpoint_writer_submit (GradusCheckpointWriter *self,
                                       gboolean                best,
                                       gboolean                restore);
 
-/* Absolute path of the file of @step; free with g_free. */
-char *gradus_checkpoint_writer_path (GradusCheckpointWriter *self, gint64 step);
-
 G_END_DECLS

@@ -114,12 +114,6 @@ gradus_checkpoint_epoch (GradusCheckpoint *self)
   return self->epoch;
 }
 
-const char *
-gradus_checkpoint_path (GradusCheckpoint *self)
-{
-  return self->path;
-}
-
 JsonObject *
 gradus_checkpoint_state (GradusCheckpoint *self)
 {

@@ -50,19 +50,17 @@ adam_step (const GradusOptimizerStep *step, GError **error)
 
 static const GradusOptimizerClass classes[] = {
   { "SGD",
-    "sgd",
-    { { "learning_rate", 0.01, 0, 1e6, FALSE, "learning_rate" },
-      { "momentum", 0, 0, 1, FALSE, "momentum" },
-      { "nesterov", 0, 0, 1, TRUE, NULL },
-      { NULL, 0, 0, 0, FALSE, NULL } },
+    { { "learning_rate", 0.01, 0, 1e6, FALSE },
+      { "momentum", 0, 0, 1, FALSE },
+      { "nesterov", 0, 0, 1, TRUE },
+      { NULL, 0, 0, 0, FALSE } },
     sgd_step },
   { "Adam",
-    "adam",
-    { { "learning_rate", 0.001, 0, 1e6, FALSE, "learning_rate" },
-      { "beta_1", 0.9, 0, 0.9999999, FALSE, NULL },
-      { "beta_2", 0.999, 0, 0.9999999, FALSE, NULL },
-      { "epsilon", 1e-7, 0, 1, FALSE, NULL },
-      { NULL, 0, 0, 0, FALSE, NULL } },
+    { { "learning_rate", 0.001, 0, 1e6, FALSE },
+      { "beta_1", 0.9, 0, 0.9999999, FALSE },
+      { "beta_2", 0.999, 0, 0.9999999, FALSE },
+      { "epsilon", 1e-7, 0, 1, FALSE },
+      { NULL, 0, 0, 0, FALSE } },
     adam_step },
 };
 
@@ -183,16 +181,4 @@ gradus_optimizer_write (const GradusOptimizer *self)
   json_object_set_string_member (object, "class_name", self->klass->class_name);
   json_object_set_object_member (object, "config", config);
   return object;
-}
-
-gboolean
-gradus_optimizer_arg (const GradusOptimizer *self, const char *name, double *value)
-{
-  for (guint i = 0; self->klass->args[i].name != NULL; i++)
-    if (g_str_equal (self->klass->args[i].name, name))
-      {
-        *value = self->args[i];
-        return TRUE;
-      }
-  return FALSE;
 }

@@ -13,7 +13,6 @@ typedef struct
   const char *name;
   double      fallback, min, max;
   gboolean    is_bool;
-  const char *hyper; /* the live option of this name, or NULL: fixed when the program is built */
 } GradusOptimizerArg;
 
 /* What a step of a variable is given. */
@@ -35,7 +34,6 @@ typedef struct
 typedef struct
 {
   const char              *class_name;
-  const char              *name; /* Keras's short name */
   const GradusOptimizerArg args[GRADUS_OPTIMIZER_MAX_ARGS]; /* ended by a NULL name */
   gboolean (*step) (const GradusOptimizerStep *step, GError **error);
 } GradusOptimizerClass;
@@ -51,7 +49,5 @@ typedef struct
 /* Reads "optimizer" of @compile; refuses through the cursor. */
 gboolean    gradus_optimizer_read  (GradusOptimizer *self, GradusJsonObject *compile);
 JsonObject *gradus_optimizer_write (const GradusOptimizer *self);
-/* An argument of the optimizer; FALSE if it has none of this name. */
-gboolean    gradus_optimizer_arg   (const GradusOptimizer *self, const char *name, double *value);
 
 G_END_DECLS

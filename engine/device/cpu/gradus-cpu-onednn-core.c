@@ -79,12 +79,6 @@ gradus_onednn_engine (void)
   return engine;
 }
 
-dnnl_stream_t
-gradus_onednn_stream (void)
-{
-  return stream;
-}
-
 dnnl_primitive_attr_t
 gradus_onednn_attr (gboolean relu)
 {

@@ -10,7 +10,6 @@ G_BEGIN_DECLS
 #define GRADUS_ONEDNN_MAX_ARGS 6
 
 dnnl_engine_t gradus_onednn_engine (void);
-dnnl_stream_t gradus_onednn_stream (void);
 
 /* FALSE and @error unless @status is success; @what names the thing that was being made. */
 gboolean gradus_onednn_check (dnnl_status_t status, const char *what, GError **error);
