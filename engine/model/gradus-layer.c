@@ -138,7 +138,7 @@ read_only (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node)
     return TRUE;
   met = gradus_json_to_string (node, FALSE);
   if (strlen (met) > 60)
-    strcpy (met + 57, "...");
+    strcpy (g_utf8_find_prev_char (met, met + 58), "…");
   gradus_json_refuse (config, spec->name,
                       _("This version of Gradus knows the argument, but takes only %s, not %s."),
                       spec->fallback, met);

@@ -75,8 +75,10 @@ set_hyper (GradusTrainer *self, GradusHyper *hyper, double value)
   float            before = gradus_execution_get_hyper (self->train_execution, hyper->id);
 
   gradus_execution_set_hyper (self->train_execution, hyper->id, value);
-  data = g_strdup_printf ("{\"from\": %s, \"to\": %s}", g_ascii_dtostr (from, sizeof from, before),
-                          g_ascii_dtostr (to, sizeof to, (float) value));
+  /* In the digits that a float32 has: 0.001, not 0.0010000000474974513. */
+  data = g_strdup_printf ("{\"from\": %s, \"to\": %s}",
+                          g_ascii_formatd (from, sizeof from, "%.7g", before),
+                          g_ascii_formatd (to, sizeof to, "%.7g", value));
   intervention (self, hyper->name, N_("An option was changed while the run was on."), data);
 }
 

@@ -91,6 +91,7 @@ struct _GradusTrainer
   GradusValueId    step_hyper;
   GPtrArray       *layer_names; /* with trained variables, in order */
   guint           *layer_of;    /* per trained variable: index into layer_names */
+  double          *layer_squares; /* per layer with trained variables, while a step is recorded */
   float           *host;        /* room for the largest trained variable */
   float          **best_weights; /* by variable, for restore_best; NULL entries for optimizer state */
 

@@ -111,8 +111,10 @@ record_histograms (GradusTrainer *self, GError **error)
 static gboolean
 record_layer_norms (GradusTrainer *self, GError **error)
 {
-  g_autofree double *sums = g_new0 (double, self->layer_names->len);
+  double *sums = self->layer_squares;
 
+  for (guint i = 0; i < self->layer_names->len; i++)
+    sums[i] = 0;
   for (guint i = 0; i < self->train.n_gradients; i++)
     {
       float square;

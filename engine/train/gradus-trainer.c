@@ -157,6 +157,7 @@ find_layers (GradusTrainer *self)
       else
         g_free (layer);
     }
+  self->layer_squares = g_new (double, self->layer_names->len);
 }
 
 /* "validation/..." can be watched only where there is validation data. */
@@ -248,6 +249,7 @@ gradus_trainer_free (GradusTrainer *self)
   g_array_unref (self->hypers);
   g_ptr_array_unref (self->layer_names);
   g_free (self->layer_of);
+  g_free (self->layer_squares);
   g_free (self->host);
   g_free (self->series.weights);
   g_free (self->series.gradients);
