@@ -150,7 +150,10 @@ apply_events (GradusRunData *self, GPtrArray *events)
     {
       GradusLogEvent *event = g_ptr_array_index (events, i - 1);
 
-      if (event->kind == GRADUS_EVENT_FINDING)
+      /* Why a run failed is told like a finding: without it the page would say nothing. */
+      if (event->kind == GRADUS_EVENT_FINDING ||
+          (event->kind == GRADUS_EVENT_STATUS && event->severity == GRADUS_SEVERITY_ERROR &&
+           *event->message != '\0'))
         g_ptr_array_add (self->findings, event);
     }
   rebuild_marks (self);

@@ -37,7 +37,7 @@ char **gradus_run_data_get_metrics (GradusRunData *self);
 
 /* (element-type GradusMark): interventions, and the span of the finding that is pointed at. */
 GListModel *gradus_run_data_get_marks (GradusRunData *self);
-/* (element-type GradusLogEvent): findings, newest first. */
+/* (element-type GradusLogEvent): findings, and why a run failed; newest first. */
 GPtrArray *gradus_run_data_get_findings (GradusRunData *self);
 /* (element-type GradusLogCheckpoint): by step. */
 GPtrArray *gradus_run_data_get_checkpoints (GradusRunData *self);
