@@ -7,4 +7,4 @@ T=$(mktemp -d); trap 'rm -rf "$T"' EXIT
 export XDG_CONFIG_HOME=$T/config XDG_DATA_HOME=$T/data XDG_CACHE_HOME=$T/cache XDG_STATE_HOME=$T/state XDG_RUNTIME_DIR=$T/run
 mkdir -p -m 700 "$XDG_RUNTIME_DIR" "$XDG_CONFIG_HOME/gtk-4.0" "$XDG_DATA_HOME" "$XDG_CACHE_HOME"
 printf '[Settings]\ngtk-font-name=Cantarell 11\ngtk-enable-animations=false\ngtk-cursor-blink=false\ngtk-icon-theme-name=Adwaita\ngtk-decoration-layout=:close\ngtk-hint-font-metrics=true\n' > "$XDG_CONFIG_HOME/gtk-4.0/settings.ini"
-dbus-run-session -- xvfb-run -a -s "-screen 0 1400x900x24 -noreset" "$@"
+dbus-run-session -- xvfb-run -a -s "-screen 0 ${HEADLESS_SCREEN:-1400x900x24} -noreset" "$@"
