@@ -83,12 +83,14 @@ draw_best (GradusChartValues *self, GtkSnapshot *snapshot, const GradusChartLine
   const GdkRGBA   *color = gradus_palette_get_run (&chart->palette, gradus_line_get_color (line->line));
   g_autofree char *text = gradus_format_value (line->best.value, chart->unit);
   g_autoptr (PangoLayout) value = gradus_draw_layout (GTK_WIDGET (self), text, FALSE);
+  int              width;
 
-  if (*right < 2.0 * STAR_RADIUS || !draw_leftwards (snapshot, value, height, color, right))
+  /* Without its star the number would say nothing. */
+  pango_layout_get_pixel_size (value, &width, NULL);
+  if (*right < width + CAPTION_GAP + 2.0 * STAR_RADIUS || !draw_leftwards (snapshot, value, height, color, right))
     return;
   *right -= CAPTION_GAP + STAR_RADIUS;
-  if (*right >= STAR_RADIUS)
-    gradus_draw_star (snapshot, *right, height / 2.0, STAR_RADIUS, color, 0.0, NULL);
+  gradus_draw_star (snapshot, *right, height / 2.0, STAR_RADIUS, color, 0.0, NULL);
   *right -= STAR_RADIUS + VALUE_GAP;
 }
 
