@@ -27,6 +27,7 @@ class Studio:
 
     def resize(self, size):
         self.app.resize(*size)
+        subprocess.check_call(['xdotool', 'mousemove', '0', '0'])
         self.size = size
 
     def shoot(self, page, settle=0.7):
