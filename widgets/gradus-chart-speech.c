@@ -70,7 +70,9 @@ gradus_chart_speak_cursor (GradusChart *self)
           g_autofree char *value = gradus_format_value (point.value, self->unit);
           const char      *name = gradus_line_get_name (line->line);
 
-          g_string_append_printf (text, ", %s %s", *name != '\0' ? name : self->title, value);
+          /* Translators: what stands between the parts of a spoken list. */
+          g_string_append_printf (text, "%s%s %s", _(", "), *name != '\0' ? name : self->title,
+                                  value);
         }
     }
   self->spoken_at = g_get_monotonic_time ();
@@ -80,7 +82,8 @@ gradus_chart_speak_cursor (GradusChart *self)
 static void
 append_part (GString *text, const char *name, char *value)
 {
-  g_string_append_printf (text, "%s%s%s%s", text->len > 0 ? ", " : "", name, *name != '\0' ? " " : "", value);
+  g_string_append_printf (text, "%s%s%s%s", text->len > 0 ? _(", ") : "", name,
+                          *name != '\0' ? " " : "", value);
   g_free (value);
 }
 
@@ -181,7 +184,7 @@ gradus_chart_summarize (GradusChart *self)
     /* Translators: what a screen reader says of an empty chart; %s is its title. */
     g_string_printf (text, _("%s: no values yet"), self->title);
   else if (*run == '\0')
-    g_string_printf (text, "%s: %s", self->title, values->str);
+    g_string_printf (text, _("%s: %s"), self->title, values->str);
   else
     /* Translators: title of a chart, name of a run, its values. */
     g_string_printf (text, _("%s: run %s %s"), self->title, run, values->str);

@@ -113,9 +113,29 @@ show_checkpoints (GradusLogReader *reader, GradusWorkspace *workspace, gint64 ru
       g_autofree char     *size = gradus_cli_size (row->bytes);
       g_autofree char     *path = gradus_workspace_resolve (workspace, row->path);
 
-      g_print ("  %s %" G_GINT64_FORMAT "  %s  %s%s\n", _ ("step"), row->step, size, path,
-               row->best ? _ ("  (best)") : "");
+      g_print ("  ");
+      g_print (_ ("step %" PRId64), row->step);
+      g_print ("  %s  %s%s\n", size, path, row->best ? _ ("  (best)") : "");
     }
+}
+
+static const char *
+event_word (GradusEventKind kind)
+{
+  switch (kind)
+    {
+    case GRADUS_EVENT_FINDING:
+      return _ ("finding");
+    case GRADUS_EVENT_INTERVENTION:
+      return _ ("intervention");
+    case GRADUS_EVENT_CHECKPOINT:
+      return _ ("checkpoint");
+    case GRADUS_EVENT_STATUS:
+      return _ ("status");
+    case GRADUS_EVENT_MESSAGE:
+      return _ ("message");
+    }
+  return "";
 }
 
 static void
@@ -130,8 +150,9 @@ show_events (GradusLogReader *reader, gint64 run)
     {
       GradusLogEvent *event = g_ptr_array_index (list, i);
 
-      g_print ("  %s %" G_GINT64_FORMAT "  %s  %s\n", _ ("step"), event->step,
-               gradus_event_kind_name (event->kind),
+      g_print ("  ");
+      g_print (_ ("step %" PRId64), event->step);
+      g_print ("  %s  %s\n", event_word (event->kind),
                *event->message != '\0' ? _ (event->message) : "");
     }
 }

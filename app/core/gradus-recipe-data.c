@@ -193,7 +193,7 @@ check_stage_value (GradusJsonObject *stage, const char *name, const GradusFieldC
   else if (g_str_equal (name, "cast"))
     check_stage_word (stage, name, "float32");
   else if (g_str_equal (name, "shuffle") && is_object)
-    gradus_json_refuse_unavailable (stage, name, "shuffle window");
+    gradus_json_refuse_unavailable (stage, name, _ ("shuffle window"));
   else if (g_str_equal (name, "shuffle"))
     gradus_json_bool (stage, name, TRUE);
   else if (g_str_equal (name, "batch") && is_object)

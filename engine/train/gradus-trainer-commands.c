@@ -154,7 +154,7 @@ set_option (GradusTrainer *self, const char *option, double value)
   };
 
   if (option == NULL)
-    return g_strdup (_("No option was named."));
+    return g_strdup (N_("No option was named."));
   if (g_str_equal (option, "batch_size"))
     return set_batch_size (self, value);
   if (g_str_equal (option, "threads"))
@@ -166,7 +166,7 @@ set_option (GradusTrainer *self, const char *option, double value)
       if (!(value >= live[i].min && value <= live[i].max))
         return out_of_range (option, live[i].min, live[i].max);
       if (g_str_equal (option, "clip") && value == 0 && self->options->clip == GRADUS_CLIP_VALUE)
-        return g_strdup (_("Clipping by value cannot be switched off in a run: 0 would make every "
+        return g_strdup (N_("Clipping by value cannot be switched off in a run: 0 would make every "
                            "gradient 0."));
       if (set_hypers (self, live[i].name, live[i].suffix, value))
         return NULL;
@@ -205,7 +205,7 @@ checkpoint_now (GradusTrainer *self)
   g_autoptr (GError) error = NULL;
 
   if (self->writer == NULL)
-    return g_strdup (_("This run writes no checkpoints."));
+    return g_strdup (N_("This run writes no checkpoints."));
   if (!gradus_trainer_checkpoint (self, FALSE, &error))
     return g_strdup (error->message);
   intervention (self, "checkpoint", N_("A checkpoint was asked for."), NULL);

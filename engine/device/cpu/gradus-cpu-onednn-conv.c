@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include <glib/gi18n-lib.h>
+
 #include "device/cpu/gradus-cpu-kernel.h"
 #include "device/cpu/gradus-cpu-onednn-private.h"
 #include "ops/gradus-op-activation.h"
@@ -169,13 +171,13 @@ make_variant (Conv *k, Variant *v, gint64 images, const dnnl_memory_desc_t *kern
   Descs d;
 
   if (!make_descs (k, images, kernel, &d))
-    return gradus_onednn_check (dnnl_invalid_arguments, "a convolution", error);
+    return gradus_onednn_check (dnnl_invalid_arguments, N_ ("a convolution"), error);
   status = k->direction == CONV_FORWARD ? forward_pd (k, &d, FALSE, &v->pd) : backward_pd (k, &d, &v->pd);
   if (status == dnnl_success)
     status = dnnl_primitive_create (&v->primitive, v->pd);
   if (status != dnnl_success)
     variant_clear (v);
-  return gradus_onednn_check (status, "a convolution", error);
+  return gradus_onednn_check (status, N_ ("a convolution"), error);
 }
 
 static const dnnl_memory_desc_t *
@@ -217,7 +219,7 @@ make_reorder (Conv *k, GError **error)
   gboolean done;
 
   if (!kernel_md (k, &plain, dnnl_hwio))
-    return gradus_onednn_check (dnnl_invalid_arguments, "a convolution's kernel", error);
+    return gradus_onednn_check (dnnl_invalid_arguments, N_ ("a convolution's kernel"), error);
   if (dnnl_memory_desc_equal (&plain, &k->kernel_md))
     return TRUE;
   k->reorders = TRUE;
@@ -226,8 +228,9 @@ make_reorder (Conv *k, GError **error)
   attr = gradus_onednn_attr (FALSE);
   done = gradus_onednn_check (dnnl_reorder_primitive_desc_create (&pd, from, gradus_onednn_engine (), to,
                                                                   gradus_onednn_engine (), attr),
-                              "a convolution's kernel", error)
-         && gradus_onednn_check (dnnl_primitive_create (&k->reorder_primitive, pd), "a convolution's kernel", error)
+                              N_ ("a convolution's kernel"), error)
+         && gradus_onednn_check (dnnl_primitive_create (&k->reorder_primitive, pd),
+                                 N_ ("a convolution's kernel"), error)
          && gradus_onednn_call_add (&k->reorder, DNNL_ARG_FROM, from, error)
          && gradus_onednn_call_add (&k->reorder, DNNL_ARG_TO, to, error)
          && gradus_onednn_call_add (&k->reorder, DNNL_ARG_SCRATCHPAD,

@@ -15,7 +15,7 @@ gradus_onednn_check (dnnl_status_t status, const char *what, GError **error)
     return TRUE;
   g_set_error (error, GRADUS_ERROR,
                status == dnnl_out_of_memory ? GRADUS_ERROR_NO_MEMORY : GRADUS_ERROR_FAILED,
-               _ ("oneDNN could not prepare %s (status %d)."), what, status);
+               _ ("oneDNN could not prepare %s (status %d)."), _ (what), status);
   return FALSE;
 }
 
@@ -37,7 +37,7 @@ gradus_cpu_onednn_init (GradusCpuIsa isa, GError **error)
         status = dnnl_stream_create (&stream, engine, dnnl_stream_in_order);
       g_once_init_leave (&once, 1);
     }
-  return gradus_onednn_check (status, "the processor", error);
+  return gradus_onednn_check (status, N_ ("the processor"), error);
 }
 
 char *
@@ -104,7 +104,8 @@ gradus_onednn_call_add (GradusOnednnCall *call, int arg, const dnnl_memory_desc_
   dnnl_memory_t memory = NULL;
 
   g_assert (call->n_args < GRADUS_ONEDNN_MAX_ARGS);
-  if (!gradus_onednn_check (dnnl_memory_create (&memory, md, engine, DNNL_MEMORY_NONE), "a memory", error))
+  if (!gradus_onednn_check (dnnl_memory_create (&memory, md, engine, DNNL_MEMORY_NONE), N_ ("memory"),
+                            error))
     return FALSE;
   call->args[call->n_args].arg = arg;
   call->args[call->n_args].memory = memory;

@@ -3,6 +3,7 @@
 
 #include "device/cpu/gradus-cpu-onednn-private.h"
 
+#include <glib/gi18n-lib.h>
 #include <string.h>
 
 struct _GradusOnednnMatmul
@@ -35,7 +36,7 @@ make_descs (const GradusMatmulShape *s, Descs *d, GError **error)
   if (status == dnnl_success && s->bias)
     status = dnnl_memory_desc_init_by_strides (&d->bias, 2, (dnnl_dims_t){ 1, s->n }, dnnl_f32,
                                                (dnnl_dims_t){ s->n, 1 });
-  return gradus_onednn_check (status, "a matrix product", error);
+  return gradus_onednn_check (status, N_ ("a matrix product"), error);
 }
 
 static gboolean
@@ -71,10 +72,11 @@ gradus_onednn_matmul_new (const GradusMatmulShape *shape, guint n_slots, GError 
   self->bias = shape->bias;
   done = make_descs (shape, &d, error)
          && gradus_onednn_check (dnnl_matmul_desc_init (&desc, &d.a, &d.b, shape->bias ? &d.bias : NULL, &d.c),
-                                 "a matrix product", error)
+                                 N_ ("a matrix product"), error)
          && gradus_onednn_check (dnnl_primitive_desc_create (&pd, &desc, attr, gradus_onednn_engine (), NULL),
-                                 "a matrix product", error)
-         && gradus_onednn_check (dnnl_primitive_create (&self->primitive, pd), "a matrix product", error)
+                                 N_ ("a matrix product"), error)
+         && gradus_onednn_check (dnnl_primitive_create (&self->primitive, pd),
+                                 N_ ("a matrix product"), error)
          && make_calls (self, pd, &d, error);
   if (pd != NULL)
     {
