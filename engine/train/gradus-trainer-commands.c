@@ -67,6 +67,14 @@ intervention (GradusTrainer *self, const char *subject, const char *message, con
                         data);
 }
 
+/* A checkpoint keeps the options, so the one of this step, if it was written, has to be written anew. */
+static void
+option_changed (GradusTrainer *self, const char *subject, const char *data)
+{
+  self->checkpoint_stale = TRUE;
+  intervention (self, subject, N_("An option was changed while the run was on."), data);
+}
+
 static void
 set_hyper (GradusTrainer *self, GradusHyper *hyper, double value)
 {
@@ -79,7 +87,7 @@ set_hyper (GradusTrainer *self, GradusHyper *hyper, double value)
   data = g_strdup_printf ("{\"from\": %s, \"to\": %s}",
                           g_ascii_formatd (from, sizeof from, "%.7g", before),
                           g_ascii_formatd (to, sizeof to, "%.7g", value));
-  intervention (self, hyper->name, N_("An option was changed while the run was on."), data);
+  option_changed (self, hyper->name, data);
 }
 
 /* Every hyper called @name, or ending in "/@suffix". */
@@ -119,7 +127,7 @@ set_batch_size (GradusTrainer *self, double value)
   self->pending_batch_size = value;
   data = g_strdup_printf ("{\"from\": %u, \"to\": %u, \"from_epoch\": %" G_GINT64_FORMAT "}",
                           self->batch_size, self->pending_batch_size, self->epoch + 2);
-  intervention (self, "batch_size", N_("An option was changed while the run was on."), data);
+  option_changed (self, "batch_size", data);
   return NULL;
 }
 

@@ -385,6 +385,7 @@ restore (GradusTrainer *self, GError **error)
   data = g_strdup_printf ("{\"best_step\": %" G_GINT64_FORMAT "}", self->stopping.step);
   if (!gradus_trainer_restore_best (self, error))
     return FALSE;
+  self->checkpoint_stale = FALSE;
   gradus_trainer_event (self, GRADUS_EVENT_MESSAGE, GRADUS_SEVERITY_NOTE, "early_stopping",
                         N_("The best weights were put back."), data);
   return gradus_trainer_checkpoint (self, TRUE, error);

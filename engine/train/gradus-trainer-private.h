@@ -105,6 +105,7 @@ struct _GradusTrainer
   gint64       skipped;
   GradusCheckpointWriter *writer;
   gboolean     checkpoint_due, checkpoint_best, checkpoint_restore;
+  gboolean     checkpoint_stale; /* an option was changed since the last one */
 
   GradusSeries         series;
   GradusProcessMemory  process;

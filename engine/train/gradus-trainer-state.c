@@ -246,20 +246,23 @@ gradus_trainer_checkpoint (GradusTrainer *self, gboolean force, GError **error)
   const char      *metadata[] = { "format", "keras", "gradus", NULL, NULL };
 
   self->checkpoint_due = FALSE;
-  force = force || self->checkpoint_best || self->checkpoint_restore;
+  force = force || self->checkpoint_best || self->checkpoint_restore || self->checkpoint_stale;
   if (self->writer == NULL ||
       (!force && gradus_checkpoint_writer_last (self->writer) == self->step))
     return TRUE;
   gradus_trainer_wait_writer (self);
   if (!copy_tensors (self, views, error))
     return FALSE;
+  /* Written anew for its options alone, the best one stays the best. */
+  self->checkpoint_best = self->checkpoint_best ||
+                          (self->checkpoint_stale && self->best.step == self->step);
   metadata[3] = state = object_text (state_to_json (self));
   gradus_checkpoint_writer_submit (self->writer, self->step,
                                    gradus_safetensors_header ((GradusTensorView *) views->data,
                                                               views->len, metadata),
                                    object_text (scores_to_json (self)), self->checkpoint_best,
                                    self->checkpoint_restore);
-  self->checkpoint_best = self->checkpoint_restore = FALSE;
+  self->checkpoint_best = self->checkpoint_restore = self->checkpoint_stale = FALSE;
   return TRUE;
 }
 

@@ -41,6 +41,7 @@ typedef struct
   GradusDevice       *device;
   GradusModel        *net;
   GradusTrainerOptions *opts;
+  gint64                change, stop; /* the steps after which test_live_resume() does so */
 } Run;
 
 static void
@@ -482,35 +483,26 @@ test_commands (void)
 }
 
 static void
-stop_at (gpointer data, const char *name, gint64 step)
-{
-  Run *run = data;
-
-  if (g_str_equal (name, "train/loss") && step == 2)
-    gradus_trainer_post (run->trainer, GRADUS_COMMAND_SET, 1, "learning_rate", 0.003);
-  if (g_str_equal (name, "train/loss") && step == 10)
-    gradus_trainer_post (run->trainer, GRADUS_COMMAND_STOP, 2, NULL, 0);
-}
-
-static void
 change_at (gpointer data, const char *name, gint64 step)
 {
   Run *run = data;
 
-  if (g_str_equal (name, "train/loss") && step == 2)
+  if (g_str_equal (name, "train/loss") && step == run->change)
     gradus_trainer_post (run->trainer, GRADUS_COMMAND_SET, 1, "learning_rate", 0.003);
+  if (g_str_equal (name, "train/loss") && step == run->stop)
+    gradus_trainer_post (run->trainer, GRADUS_COMMAND_STOP, 2, NULL, 0);
 }
 
-/* A live change survives stopping and resuming. */
+/* A live change after step @change survives stopping after step @stop and resuming. */
 static void
-test_live_resume (void)
+check_live_resume (gint64 change, gint64 stop)
 {
   static const char options[] = "{" COMPILE ", \"fit\": {\"epochs\": 3}}";
   g_autofree char *workspace = make_workspace ();
-  g_autofree char *path = step_path (workspace, 10);
+  g_autofree char *path = step_path (workspace, stop);
   g_autoptr (GError) error = NULL;
-  Run whole = { classifier, options, 1, TRUE };
-  Run half = { classifier, options, 1, TRUE };
+  Run whole = { classifier, options, 1, TRUE, .change = change };
+  Run half = { classifier, options, 1, TRUE, .change = change, .stop = stop };
   Run rest = { classifier, options, 1, TRUE };
 
   run_open (&whole, &error);
@@ -520,17 +512,26 @@ test_live_resume (void)
   half.workspace = rest.workspace = workspace;
   half.folder = rest.folder = "checkpoints/run";
   run_open (&half, &error);
-  half.observer->on_scalar = stop_at;
+  half.observer->on_scalar = change_at;
   half.observer->data = &half;
   g_assert_cmpint (gradus_trainer_run (half.trainer, &error), ==, GRADUS_RUN_STOPPED);
   rest.resume = path;
   run_all (&rest, GRADUS_RUN_FINISHED);
-  g_assert_cmpfloat (gradus_test_observer_value (rest.observer, "learning_rate", 11), ==, 0.003f);
+  g_assert_cmpfloat (gradus_test_observer_value (rest.observer, "learning_rate", stop + 1), ==,
+                     0.003f);
   gradus_test_assert_same (rest.observer, whole.observer);
   run_close (&whole);
   run_close (&half);
   run_close (&rest);
   remove_workspace (workspace);
+}
+
+/* In an epoch, and at its end, where a checkpoint is there already when the change comes. */
+static void
+test_live_resume (void)
+{
+  check_live_resume (2, 10);
+  check_live_resume (7, 7);
 }
 
 static void
