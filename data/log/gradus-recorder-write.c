@@ -365,13 +365,14 @@ write_status (RecorderWriter *writer, RecorderItem *item, GError **error)
                                   error);
 }
 
+/* An answer, not an intervention: who trains tells of what the command changed. */
 static gboolean
 write_taken (RecorderWriter *writer, RecorderItem *item, GError **error)
 {
   g_autoptr (sqlite3_stmt) stmt = gradus_sqlite_prepare (
       writer->db,
       "INSERT INTO event(run, step, time, kind, severity, subject, message, data)"
-      " SELECT run, ?2, ?3, 'intervention', ?4,"
+      " SELECT run, ?2, ?3, 'message', ?4,"
       " CASE WHEN json_valid(command) THEN coalesce(json_extract(command, '$.command'), 'command')"
       " ELSE 'command' END, ?5,"
       " json_object('command', id, 'request',"
@@ -403,7 +404,7 @@ recorder_write_untaken (
       writer->db,
       "INSERT INTO event(run, step, time, kind, severity, subject, message, data)"
       " SELECT run, coalesce((SELECT max(last_step) FROM series WHERE run = ?1), 0), ?2,"
-      " 'intervention', 'warning',"
+      " 'message', 'warning',"
       " CASE WHEN json_valid(command) THEN coalesce(json_extract(command, '$.command'), 'command')"
       " ELSE 'command' END, ?3,"
       " json_object('command', id, 'request',"

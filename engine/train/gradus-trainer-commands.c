@@ -252,8 +252,9 @@ answer (GradusTrainer *self, GradusCommand *command, const char *problem)
 {
   GradusObserver *observer = self->config.observer;
 
-  if (problem != NULL)
-    gradus_trainer_event (self, GRADUS_EVENT_MESSAGE, GRADUS_SEVERITY_ERROR, command->option,
+  /* The answer to a command of the log says it there. */
+  if (problem != NULL && command->id == 0)
+    gradus_trainer_event (self, GRADUS_EVENT_MESSAGE, GRADUS_SEVERITY_WARNING, command->option,
                           problem, NULL);
   if (observer != NULL)
     observer->funcs->command_taken (observer, command->id, self->step, problem);

@@ -592,7 +592,7 @@ test_commands (LogFixture *f, gconstpointer data)
   events = gradus_log_reader_events (reader, run, 0, NULL);
   g_assert_cmpuint (events->len, ==, 2);
   event = g_ptr_array_index (events, 0);
-  g_assert_cmpint (event->kind, ==, GRADUS_EVENT_INTERVENTION);
+  g_assert_cmpint (event->kind, ==, GRADUS_EVENT_MESSAGE);
   g_assert_cmpint (event->step, ==, 42);
   g_assert_cmpstr (event->subject, ==, "pause");
   {

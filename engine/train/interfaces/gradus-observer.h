@@ -109,7 +109,8 @@ typedef struct
                  const char     *message,
                  const char     *data);
   void (*status) (GradusObserver *self, gint64 step, GradusRunStatus status, const char *message);
-  /* The command with the log's @id took effect after @step; @error is NULL, or why it could not. */
+  /* The command with the log's @id took effect after @step; @error is NULL, or why it could not. The
+   * log says so in an event of kind message; what the command changed is an event of its own. */
   void (*command_taken) (GradusObserver *self, gint64 id, gint64 step, const char *error);
   /* The file is in place and synced: the row may be written. */
   void (*checkpoint) (GradusObserver *self, const GradusCheckpointInfo *info);
