@@ -34,11 +34,13 @@ struct _GradusLogWatch
   gint               stop;
   gint               poked;
   /* The thread's. */
-  gint64 version;
-  gint64 called_at;
-  gint64 alert_until;
-  gint64 looked_at_runs;
-  guint  n_live;
+  gint64   version;
+  gint64   called_at;
+  gint64   alert_until;
+  gint64   looked_at_runs;
+  guint    n_live;
+  guint    n_dead;
+  gboolean runs_due;
 };
 
 /* A shared lock that recorders see; a workspace that cannot be written has none and needs none. */
@@ -60,18 +62,21 @@ announce (GradusWorkspace *workspace)
   return fd;
 }
 
-/* Runs whose writer lives, so that one fewer is a change that no transaction tells of. */
-static guint
-count_live (GradusLogWatch *self)
+/* Runs that say they go on, by whether their writer lives: a death is a change that no transaction
+ * tells of. */
+static void
+count_runs (GradusLogWatch *self, guint *n_live, guint *n_dead)
 {
   sqlite3_stmt *stmt = gradus_log_reader_statement (
       self->reader, READER_LIVE_RUNS,
       "SELECT uuid FROM run WHERE status IN ('queued', 'running', 'paused')", NULL);
-  guint n = 0;
 
+  *n_live = *n_dead = 0;
   while (stmt != NULL && gradus_sqlite_step (stmt, NULL))
-    n += gradus_run_lock_is_held (self->workspace, (const char *) sqlite3_column_text (stmt, 0));
-  return n;
+    if (gradus_run_lock_is_held (self->workspace, (const char *) sqlite3_column_text (stmt, 0)))
+      (*n_live)++;
+    else
+      (*n_dead)++;
 }
 
 static gboolean
@@ -85,12 +90,16 @@ has_changed (GradusLogWatch *self, gint64 now)
       self->version = version;
       changed = TRUE;
     }
-  if ((changed || self->n_live > 0) && now - self->looked_at_runs >= IDLE_MS * 1000)
+  /* A run may begin and die between two looks, so that what a change brought is looked at later. */
+  self->runs_due = self->runs_due || changed;
+  if ((self->runs_due || self->n_live > 0) && now - self->looked_at_runs >= IDLE_MS * 1000)
     {
-      guint n = count_live (self);
+      guint n_dead;
 
-      changed = changed || n < self->n_live;
-      self->n_live = n;
+      count_runs (self, &self->n_live, &n_dead);
+      changed = changed || n_dead != self->n_dead;
+      self->n_dead = n_dead;
+      self->runs_due = FALSE;
       self->looked_at_runs = now;
     }
   return changed;
