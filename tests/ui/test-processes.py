@@ -68,6 +68,7 @@ def a_second_run_waits_for_the_first(desk):
     log.command('first', 'stop')
     log.wait_status('first', 'stopped')
     log.wait_status('second', 'running', 'finished')
+    app.press('second,', contains=True)
     wait(lambda: 'run second' in app.said('Loss'), 'chart of the second run')
     app.log.command('second', 'stop')
     log.wait_status('second', 'stopped', 'finished')
