@@ -138,7 +138,7 @@ set_numbers (GradusMemoryBar *self, double now, double total)
       g_free (rest);
       used = gradus_format_bytes (now);
       /* Translators: memory "63 MB of 25 GB"; this is what follows the first number. */
-      rest = g_strdup_printf (_("of %s"), all);
+      rest = g_strdup_printf (C_("memory", "of %s"), all);
     }
   markup = g_markup_printf_escaped ("%s <span alpha=\"60%%\">%s</span>", used, rest);
   if (g_strcmp0 (gtk_label_get_label (GTK_LABEL (self->numbers)), markup) != 0)

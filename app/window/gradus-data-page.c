@@ -58,15 +58,15 @@ static const char *
 stage_title (const char *stage)
 {
   static const char *const titles[][2] = {
-    { "cache", N_ ("Cache") },       { "shuffle", N_ ("Shuffle") },
-    { "batch", N_ ("Batch") },       { "rescale", N_ ("Rescale") },
-    { "prefetch", N_ ("Prefetch") }, { "normalize", N_ ("Normalise") },
-    { "one_hot", N_ ("One-hot") },   { "cast", N_ ("Cast") },
+    { "cache", NC_ ("stage", "Cache") },       { "shuffle", NC_ ("stage", "Shuffle") },
+    { "batch", NC_ ("stage", "Batch") },       { "rescale", NC_ ("stage", "Rescale") },
+    { "prefetch", NC_ ("stage", "Prefetch") }, { "normalize", NC_ ("stage", "Normalise") },
+    { "one_hot", NC_ ("stage", "One-hot") },   { "cast", NC_ ("stage", "Cast") },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (titles); i++)
     if (g_str_equal (titles[i][0], stage))
-      return _(titles[i][1]);
+      return g_dpgettext2 (GETTEXT_PACKAGE, "stage", titles[i][1]);
 
   return stage;
 }

@@ -344,13 +344,31 @@ queue_rebuild (GradusTrainPage *self)
 
 /* ---- What the page shows ---- */
 
+/* What a recipe says of itself; the examples say it in the user's language. */
+static const char *
+recipe_note (GradusRecipe *recipe)
+{
+  static const char *const examples[] = {
+    N_ ("One neuron learns y = 3x + 2 from noisy points."),
+    N_ ("A dense network of 256 units learns to tell ten kinds of clothing apart."),
+    N_ ("A convolutional network learns to tell ten kinds of clothing apart."),
+  };
+  const char *note = gradus_recipe_get_string (recipe, "note", "");
+
+  for (guint i = 0; i < G_N_ELEMENTS (examples); i++)
+    if (g_str_equal (note, examples[i]))
+      return _(examples[i]);
+
+  return note;
+}
+
 static void
 update_ready (GradusTrainPage *self, GradusRunItem *draft)
 {
   const GradusSummary *summary = gradus_run_item_get_summary (draft);
   const char *problem = gradus_run_item_get_summary_error (draft);
   GradusRecipe *recipe = gradus_run_item_get_recipe (draft);
-  g_autofree char *note = g_markup_escape_text (gradus_recipe_get_string (recipe, "note", ""), -1);
+  g_autofree char *note = g_markup_escape_text (recipe_note (recipe), -1);
   g_autofree char *facts = NULL;
 
   adw_status_page_set_title (self->ready_page, gradus_run_item_get_name (draft));
