@@ -40,6 +40,20 @@ gboolean gradus_model_call (GradusModel *self,
                             const guint *inputs,
                             guint        n_inputs,
                             GError     **error);
+/* Reading JSON; each refuses through its cursor. The layer that @object describes, appended; NULL after
+ * a refusal: */
+GradusLayer *gradus_model_read_layer       (GradusModel *model, GradusJsonObject *object);
+gboolean     gradus_model_read_functional  (GradusModel *model, GradusJsonObject *root, GradusJsonObject *config);
+/* gradus_model_call() whose error becomes a refusal of @root at the layer's place. */
+gboolean     gradus_model_read_call        (GradusModel      *model,
+                                            GradusJsonObject *root,
+                                            guint             layer,
+                                            const guint      *inputs,
+                                            guint             n_inputs);
+/* A shape under @key whose first axis is the batch. */
+gboolean     gradus_model_read_batch_shape (GradusJsonObject *config, const char *key, GradusShape *shape);
+void         gradus_model_check_policy     (GradusJsonObject *config);
+
 gboolean gradus_model_find_layer (GradusModel *self, const char *name, guint *layer);
 
 G_END_DECLS

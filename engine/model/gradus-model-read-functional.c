@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/gradus-model-private.h"
+
+#include <glib/gi18n-lib.h>
+
+/* Functional models: a use of a layer, as it stands in inbound_nodes. */
+typedef struct
+{
+  guint   layer, index;
+  GArray *inputs; /* Reference */
+  guint   call;
+  gboolean done;
+} Use;
+
+typedef struct
+{
+  const char *layer;
+  guint       node;
+} Reference;
+
+static void
+use_free (gpointer data)
+{
+  Use *use = data;
+
+  g_array_unref (use->inputs);
+  g_free (use);
+}
+
+/* ["name", 0, 0], and in Keras 2 a fourth member {}. */
+static gboolean
+read_triple (GradusJsonArray *array, Reference *reference)
+{
+  guint n = gradus_json_array_length (array);
+
+  if (n < 3 || n > 4)
+    {
+      if (n > 0)
+        gradus_json_array_refuse (array, 0, _("A reference has the form [\"layer\", 0, 0]."));
+      return FALSE;
+    }
+  reference->layer = gradus_json_array_string (array, 0);
+  reference->node = gradus_json_array_int (array, 1, 0, GRADUS_MODEL_MAX_LAYERS);
+  gradus_json_array_int (array, 2, 0, 0);
+  if (n == 4)
+    {
+      JsonNode *rest = gradus_json_array_node (array, 3);
+
+      if (JSON_NODE_HOLDS_OBJECT (rest) && json_object_get_size (json_node_get_object (rest)) > 0)
+        gradus_json_array_refuse (array, 3,
+                                  _("This version of Gradus takes no arguments of a call here."));
+    }
+  return reference->layer != NULL;
+}
+
+static gboolean
+add_reference (Use *use, const Reference *reference, GradusJsonObject *object)
+{
+  if (use->inputs->len >= GRADUS_MODEL_MAX_INPUTS)
+    {
+      gradus_json_refuse (object, NULL, _("A layer may have %d inputs at most."),
+                          GRADUS_MODEL_MAX_INPUTS);
+      return FALSE;
+    }
+  g_array_append_val (use->inputs, *reference);
+  return TRUE;
+}
+
+/* {"class_name": "__keras_tensor__", "config": {"keras_history": ["name", 0, 0]}} */
+static gboolean
+read_tensor (Use *use, GradusJsonObject *object)
+{
+  const char *class_name = gradus_json_string (object, "class_name", "");
+  g_autoptr (GradusJsonObject) config = NULL;
+  g_autoptr (GradusJsonArray) history = NULL;
+  Reference reference;
+
+  if (g_strcmp0 (class_name, "__keras_tensor__") != 0)
+    {
+      gradus_json_refuse (object, "class_name", _("A “__keras_tensor__” is wanted here."));
+      return FALSE;
+    }
+  gradus_json_require (object, "config", NULL);
+  if ((config = gradus_json_object (object, "config")) == NULL)
+    return FALSE;
+  gradus_json_require (config, "keras_history", NULL);
+  history = gradus_json_array (config, "keras_history", 4);
+  return history != NULL && read_triple (history, &reference) &&
+         add_reference (use, &reference, object);
+}
+
+/* Keras 3: {"args": [tensor | [tensor, ..]], "kwargs": {}} */
+static gboolean
+read_node3 (Use *use, GradusJsonObject *node)
+{
+  g_autoptr (GradusJsonArray) args = gradus_json_array (node, "args", GRADUS_MODEL_MAX_INPUTS);
+  g_autoptr (GradusJsonObject) kwargs = gradus_json_object (node, "kwargs");
+
+  if (kwargs != NULL)
+    {
+      JsonObject *members = gradus_json_peek (kwargs);
+      g_autoptr (GList) names = json_object_get_members (members);
+
+      for (GList *l = names; l != NULL; l = l->next)
+        if (!JSON_NODE_HOLDS_NULL (json_object_get_member (members, l->data)))
+          gradus_json_refuse (kwargs, l->data,
+                              _("This version of Gradus takes no arguments of a call here."));
+    }
+  for (guint i = 0; args != NULL && i < gradus_json_array_length (args); i++)
+    {
+      if (JSON_NODE_HOLDS_ARRAY (gradus_json_array_node (args, i)))
+        {
+          g_autoptr (GradusJsonArray) list = gradus_json_array_array (args, i,
+                                                                      GRADUS_MODEL_MAX_INPUTS);
+
+          for (guint j = 0; list != NULL && j < gradus_json_array_length (list); j++)
+            {
+              g_autoptr (GradusJsonObject) tensor = gradus_json_array_object (list, j);
+
+              if (tensor == NULL || !read_tensor (use, tensor))
+                return FALSE;
+            }
+        }
+      else
+        {
+          g_autoptr (GradusJsonObject) tensor = gradus_json_array_object (args, i);
+
+          if (tensor == NULL || !read_tensor (use, tensor))
+            return FALSE;
+        }
+    }
+  return !gradus_json_failed (node);
+}
+
+/* Keras 2: [["name", 0, 0, {}], ..] */
+static gboolean
+read_node2 (Use *use, GradusJsonObject *object, GradusJsonArray *node)
+{
+  for (guint i = 0; i < gradus_json_array_length (node); i++)
+    {
+      g_autoptr (GradusJsonArray) triple = gradus_json_array_array (node, i, 4);
+      Reference reference;
+
+      if (triple == NULL || !read_triple (triple, &reference) ||
+          !add_reference (use, &reference, object))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+read_uses (GradusModel *model, GPtrArray *uses, GradusJsonObject *object)
+{
+  g_autoptr (GradusJsonArray) nodes = gradus_json_array (object, "inbound_nodes",
+                                                         GRADUS_MODEL_MAX_LAYERS);
+  guint        index = model->layers->len - 1;
+  GradusLayer *layer = gradus_model_layer_at (model, index);
+  guint        n = nodes ? gradus_json_array_length (nodes) : 0;
+
+  for (guint i = 0; i < MAX (n, layer->klass == &gradus_layer_input); i++)
+    {
+      Use     *use = g_new0 (Use, 1);
+      gboolean ok = TRUE;
+
+      use->layer = index;
+      use->index = i;
+      use->inputs = g_array_new (FALSE, FALSE, sizeof (Reference));
+      g_ptr_array_add (uses, use);
+      if (uses->len > GRADUS_MODEL_MAX_LAYERS)
+        {
+          gradus_json_refuse (object, "inbound_nodes", _("The model has too many connections."));
+          return FALSE;
+        }
+      if (layer->klass == &gradus_layer_input)
+        return TRUE;
+      if (JSON_NODE_HOLDS_ARRAY (gradus_json_array_node (nodes, i)))
+        {
+          g_autoptr (GradusJsonArray) node = gradus_json_array_array (nodes, i,
+                                                                      GRADUS_MODEL_MAX_INPUTS);
+
+          ok = node != NULL && read_node2 (use, object, node);
+        }
+      else
+        {
+          g_autoptr (GradusJsonObject) node = gradus_json_array_object (nodes, i);
+
+          ok = node != NULL && read_node3 (use, node);
+        }
+      if (!ok)
+        return FALSE;
+    }
+  return !gradus_json_failed (object);
+}
+
+/* Key of a use for the table: "node:layer". */
+static char *
+use_key (const char *layer, guint node)
+{
+  return g_strdup_printf ("%u:%s", node, layer);
+}
+
+static Use *
+find_use (GHashTable *table, const Reference *reference)
+{
+  g_autofree char *key = use_key (reference->layer, reference->node);
+
+  return g_hash_table_lookup (table, key);
+}
+
+/* Calls @use if all of its inputs were called; sets @later otherwise. */
+static gboolean
+settle_use (GradusModel *model, GradusJsonObject *root, GHashTable *table, Use *use, gboolean *later)
+{
+  g_autofree guint *inputs = g_new (guint, MAX (1, use->inputs->len));
+
+  for (guint i = 0; i < use->inputs->len; i++)
+    {
+      Reference *reference = &g_array_index (use->inputs, Reference, i);
+      Use       *source = find_use (table, reference);
+
+      if (source == NULL)
+        {
+          GradusLayer *layer = gradus_model_layer_at (model, use->layer);
+
+          gradus_json_refuse (root, NULL,
+                              _("Layer “%s” (%s) takes its input from “%s” (use %u), which is not "
+                                "in the model."),
+                              layer->name, layer->pointer, reference->layer, reference->node);
+          return FALSE;
+        }
+      if (!source->done)
+        {
+          *later = TRUE;
+          return TRUE;
+        }
+      inputs[i] = source->call;
+    }
+  /* Uses of one layer keep their order, which their numbers rely on. */
+  if (use->index > 0)
+    {
+      Reference before = { gradus_model_layer_at (model, use->layer)->name, use->index - 1 };
+
+      if (!find_use (table, &before)->done)
+        {
+          *later = TRUE;
+          return TRUE;
+        }
+    }
+  if (!gradus_model_read_call (model, root, use->layer, inputs, use->inputs->len))
+    return FALSE;
+  use->call = model->calls->len - 1;
+  use->done = TRUE;
+  return TRUE;
+}
+
+static gboolean
+settle_uses (GradusModel *model, GradusJsonObject *root, GPtrArray *uses, GHashTable *table)
+{
+  gboolean later = TRUE, moved = TRUE;
+
+  while (later && moved)
+    {
+      later = moved = FALSE;
+      for (guint i = 0; i < uses->len; i++)
+        {
+          Use *use = g_ptr_array_index (uses, i);
+
+          if (use->done)
+            continue;
+          if (!settle_use (model, root, table, use, &later))
+            return FALSE;
+          moved = moved || use->done;
+        }
+    }
+  if (later)
+    gradus_json_refuse (root, NULL,
+                        _("The connections of the layers form a circle. Take one of them out."));
+  return !later;
+}
+
+static gboolean
+add_end (GradusJsonObject *config, const char *key, GHashTable *table, const Reference *reference, GArray *ends)
+{
+  Use *use = find_use (table, reference);
+
+  if (use == NULL)
+    {
+      gradus_json_refuse (config, key, _("There is no layer “%s” with a use %u."), reference->layer,
+                          reference->node);
+      return FALSE;
+    }
+  g_array_append_val (ends, use->call);
+  return TRUE;
+}
+
+/* ["name", 0, 0], a list of such, or a dictionary of such. */
+static gboolean
+read_ends (GradusJsonObject *config, const char *key, GHashTable *table, GArray *ends)
+{
+  JsonNode *node = gradus_json_node (config, key);
+  Reference reference;
+
+  gradus_json_require (config, key, NULL);
+  if (gradus_json_failed (config))
+    return FALSE;
+  if (JSON_NODE_HOLDS_OBJECT (node))
+    {
+      g_autoptr (GradusJsonObject) object = gradus_json_object (config, key);
+      g_autoptr (GList) names = json_object_get_members (gradus_json_peek (object));
+
+      for (GList *l = names; l != NULL; l = l->next)
+        {
+          g_autoptr (GradusJsonArray) triple = gradus_json_array (object, l->data, 4);
+
+          if (triple == NULL || !read_triple (triple, &reference) ||
+              !add_end (config, key, table, &reference, ends))
+            return FALSE;
+        }
+    }
+  else
+    {
+      g_autoptr (GradusJsonArray) list = gradus_json_array (config, key, GRADUS_MODEL_MAX_INPUTS);
+      JsonNode *first = NULL;
+
+      if (list == NULL)
+        return FALSE;
+      if (gradus_json_array_length (list) > 0)
+        first = gradus_json_array_node (list, 0);
+      if (first != NULL && JSON_NODE_HOLDS_VALUE (first))
+        return read_triple (list, &reference) && add_end (config, key, table, &reference, ends);
+      for (guint i = 0; i < gradus_json_array_length (list); i++)
+        {
+          g_autoptr (GradusJsonArray) triple = gradus_json_array_array (list, i, 4);
+
+          if (triple == NULL || !read_triple (triple, &reference) ||
+              !add_end (config, key, table, &reference, ends))
+            return FALSE;
+        }
+    }
+  if (ends->len == 0)
+    gradus_json_refuse (config, key, _("At least one layer must be named here."));
+  return !gradus_json_failed (config);
+}
+
+static gboolean
+check_inputs (GradusModel *model, GradusJsonObject *config)
+{
+  for (guint i = 0; i < model->inputs->len; i++)
+    {
+      GradusCall *call = gradus_model_call_at (model, g_array_index (model->inputs, guint, i));
+
+      if (gradus_model_layer_at (model, call->layer)->klass != &gradus_layer_input)
+        {
+          gradus_json_refuse (config, "input_layers", _("“%s” is not an InputLayer."),
+                              gradus_model_layer_at (model, call->layer)->name);
+          return FALSE;
+        }
+    }
+  for (guint c = 0, seen; c < model->calls->len; c++)
+    {
+      GradusLayer *layer = gradus_model_layer_at (model, gradus_model_call_at (model, c)->layer);
+
+      if (layer->klass != &gradus_layer_input)
+        continue;
+      for (seen = 0; seen < model->inputs->len; seen++)
+        if (g_array_index (model->inputs, guint, seen) == c)
+          break;
+      if (seen == model->inputs->len)
+        {
+          gradus_json_refuse (config, "input_layers",
+                              _("The InputLayer “%s” is missing in this list."), layer->name);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+gboolean
+gradus_model_read_functional (GradusModel *model, GradusJsonObject *root, GradusJsonObject *config)
+{
+  g_autoptr (GradusJsonArray) layers = NULL;
+  g_autoptr (GPtrArray) uses = g_ptr_array_new_with_free_func (use_free);
+  g_autoptr (GHashTable) table = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  gradus_json_require (config, "layers", NULL);
+  if ((layers = gradus_json_array (config, "layers", GRADUS_MODEL_MAX_LAYERS)) == NULL)
+    return FALSE;
+  for (guint i = 0; i < gradus_json_array_length (layers); i++)
+    {
+      g_autoptr (GradusJsonObject) object = gradus_json_array_object (layers, i);
+
+      if (object == NULL || gradus_model_read_layer (model, object) == NULL ||
+          !read_uses (model, uses, object))
+        return FALSE;
+    }
+  for (guint i = 0; i < uses->len; i++)
+    {
+      Use *use = g_ptr_array_index (uses, i);
+
+      g_hash_table_insert (table,
+                           use_key (gradus_model_layer_at (model, use->layer)->name, use->index),
+                           use);
+    }
+  return settle_uses (model, root, uses, table) &&
+         read_ends (config, "input_layers", table, model->inputs) &&
+         read_ends (config, "output_layers", table, model->outputs) &&
+         check_inputs (model, config);
+}
