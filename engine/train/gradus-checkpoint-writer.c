@@ -134,6 +134,23 @@ wait_for_room (GradusCheckpointWriter *self, Job *job, const char *reason)
   return go_on;
 }
 
+/* A file that is written anew loses its row first, as one that goes does. */
+static void
+forget_same (gpointer data)
+{
+  GradusCheckpointWriter *self = data;
+  gboolean known = FALSE;
+  gint64   step;
+
+  g_mutex_lock (&self->lock);
+  step = self->job->step;
+  for (guint i = 0; i < self->steps->len; i++)
+    known = known || g_array_index (self->steps, gint64, i) == step;
+  g_mutex_unlock (&self->lock);
+  if (known && self->observer != NULL)
+    self->observer->funcs->checkpoint_removed (self->observer, step);
+}
+
 static gboolean
 write_file (GradusCheckpointWriter *self, Job *job, const char *path, char **sha256)
 {
@@ -145,7 +162,7 @@ write_file (GradusCheckpointWriter *self, Job *job, const char *path, char **sha
     {
       g_autoptr (GError) error = NULL;
 
-      if (gradus_file_write (path, parts, 2, sha256, &error))
+      if (gradus_file_write (path, parts, 2, sha256, forget_same, self, &error))
         return TRUE;
       if (g_error_matches (error, GRADUS_ERROR, GRADUS_ERROR_NO_SPACE))
         {
@@ -189,20 +206,6 @@ drop_old (GradusCheckpointWriter *self)
     }
 }
 
-/* A file that is written anew loses its row first, as one that goes does. */
-static void
-forget_same (GradusCheckpointWriter *self, gint64 step)
-{
-  gboolean known = FALSE;
-
-  g_mutex_lock (&self->lock);
-  for (guint i = 0; i < self->steps->len; i++)
-    known = known || g_array_index (self->steps, gint64, i) == step;
-  g_mutex_unlock (&self->lock);
-  if (known && self->observer != NULL)
-    self->observer->funcs->checkpoint_removed (self->observer, step);
-}
-
 static void
 do_job (GradusCheckpointWriter *self, Job *job)
 {
@@ -211,7 +214,6 @@ do_job (GradusCheckpointWriter *self, Job *job)
   g_autofree char *path = file_path (self, job->step);
   g_autofree char *sha256 = NULL;
 
-  forget_same (self, job->step);
   if (!write_file (self, job, path, &sha256))
     return;
   g_mutex_lock (&self->lock);

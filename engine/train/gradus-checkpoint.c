@@ -229,5 +229,5 @@ gradus_checkpoint_export_safetensors (GradusCheckpoint *self, const char *path, 
 
       g_ptr_array_add (parts, g_bytes_new_static (view->data, view->bytes));
     }
-  return gradus_file_write (path, (GBytes *const *) parts->pdata, parts->len, NULL, error);
+  return gradus_file_write (path, (GBytes *const *) parts->pdata, parts->len, NULL, NULL, NULL, error);
 }

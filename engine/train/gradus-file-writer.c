@@ -67,6 +67,8 @@ gradus_file_write (const char    *path,
                    GBytes *const *parts,
                    guint          n_parts,
                    char         **sha256,
+                   void         (*before) (gpointer data),
+                   gpointer       before_data,
                    GError       **error)
 {
   g_autofree char *temporary = g_strconcat (path, ".part", NULL);
@@ -83,6 +85,8 @@ gradus_file_write (const char    *path,
     ok = failed (path, errno, error);
   if (close (fd) != 0 && ok)
     ok = failed (path, errno, error);
+  if (ok && before != NULL)
+    before (before_data);
   if (ok && g_rename (temporary, path) != 0)
     ok = failed (path, errno, error);
   if (!ok)

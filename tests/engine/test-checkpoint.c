@@ -397,6 +397,40 @@ test_stop_on_full_disk (void)
   remove_tree (workspace);
 }
 
+/* A file that is to be written anew keeps its row until the new one is whole. */
+static void
+test_rewrite_on_full_disk (void)
+{
+  g_autofree char *workspace = g_dir_make_tmp ("gradus-checkpoint-XXXXXX", NULL);
+  g_autofree char *folder = g_build_filename (workspace, "checkpoints", "run", NULL);
+  g_autofree char *path = file_of (workspace, 5);
+  g_autoptr (GradusTestObserver) observer = gradus_test_observer_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusCheckpointWriter) writer = NULL;
+  struct rlimit normal, small;
+
+  signal (SIGXFSZ, SIG_IGN);
+  g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
+  g_file_set_contents (path, "old", 3, NULL);
+  writer = gradus_checkpoint_writer_new (workspace, "checkpoints/run", &observer->parent, 3, 4000, 5,
+                                         &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (getrlimit (RLIMIT_FSIZE, &normal), ==, 0);
+  small = normal;
+  small.rlim_cur = 1000;
+  for (guint round = 0; round < 2; round++)
+    {
+      g_assert_cmpint (setrlimit (RLIMIT_FSIZE, round == 0 ? &small : &normal), ==, 0);
+      gradus_checkpoint_writer_submit (writer, 5, g_byte_array_new (), g_strdup ("{}"), FALSE, FALSE);
+      while (!gradus_checkpoint_writer_wait (writer, 10 * 1000))
+        if (gradus_checkpoint_writer_is_full (writer))
+          gradus_checkpoint_writer_cancel (writer);
+      g_assert_cmpint (observer->removed->len, ==, round);
+      g_assert_cmpint (observer->checkpoints->len, ==, round);
+    }
+  remove_tree (workspace);
+}
+
 /* What a killed process left half-written goes, and so do files of steps that were taken back. */
 static void
 test_leftovers (void)
@@ -438,6 +472,7 @@ main (int argc, char **argv)
   g_test_add_func ("/checkpoint/other-model", test_other_model);
   g_test_add_func ("/checkpoint/full-disk", test_full_disk);
   g_test_add_func ("/checkpoint/stop-on-full-disk", test_stop_on_full_disk);
+  g_test_add_func ("/checkpoint/rewrite-on-full-disk", test_rewrite_on_full_disk);
   g_test_add_func ("/checkpoint/leftovers", test_leftovers);
   return g_test_run ();
 }
