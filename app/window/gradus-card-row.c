@@ -78,11 +78,13 @@ gradus_card_row_measure (GtkWidget      *widget,
 }
 
 static void
-allocate_row (GradusCardRow *self, GPtrArray *row, int y, int width)
+allocate_row (GradusCardRow *self, GPtrArray *row, guint columns, int y, int width)
 {
-  double weights = 0;
+  /* Cards that stand alone are of one size; charts in a card fill it. */
+  guint n_empty = self->plain ? columns - row->len : 0;
+  double weights = n_empty;
   double x = 0;
-  int room = width - GAP * ((int) row->len - 1);
+  int room = width - GAP * ((int) (row->len + n_empty) - 1);
 
   for (guint i = 0; i < row->len; i++)
     weights += weight_of (g_ptr_array_index (row, i));
@@ -124,7 +126,7 @@ gradus_card_row_size_allocate (GtkWidget *widget, int width, int height, int bas
         {
           graphene_rect_t line = GRAPHENE_RECT_INIT (0, y + self->row_height + GAP / 2, width, 1);
 
-          allocate_row (self, row, y, width);
+          allocate_row (self, row, columns, y, width);
           g_array_append_val (self->lines, line);
           g_ptr_array_set_size (row, 0);
           y += self->row_height + GAP;
@@ -132,7 +134,7 @@ gradus_card_row_size_allocate (GtkWidget *widget, int width, int height, int bas
       g_ptr_array_add (row, child);
     }
   if (row->len > 0)
-    allocate_row (self, row, y, width);
+    allocate_row (self, row, columns, y, width);
 }
 
 static void
