@@ -11,15 +11,28 @@
 #include "log/gradus-run-lock.h"
 #include "log/gradus-workspace-private.h"
 
+/* Of a name. */
+#define MOST_CHARACTERS 200
+
 static gboolean
 check_name (const char *name, GError **error)
 {
-  if (*name != '\0' && *name != '#' && g_utf8_validate (name, -1, NULL))
+  gboolean printable = g_utf8_validate (name, -1, NULL);
+
+  for (const char *c = name; printable && *c != '\0'; c = g_utf8_next_char (c))
+    printable = !g_unichar_iscntrl (g_utf8_get_char (c));
+  if (printable && *name != '\0' && *name != '#' && g_utf8_strlen (name, -1) <= MOST_CHARACTERS)
     return TRUE;
-  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-               _ ("“%s” cannot be the name of a run: a name is not empty and does not begin with "
-                  "“#”. Choose another one."),
-               name);
+  if (printable && g_utf8_strlen (name, -1) <= MOST_CHARACTERS)
+    g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                 _ ("“%s” cannot be the name of a run: a name is not empty and does not begin with "
+                    "“#”. Choose another one."),
+                 name);
+  else
+    g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                 _ ("This cannot be the name of a run: a name is one line of at most %d characters. "
+                    "Choose another one."),
+                 MOST_CHARACTERS);
   return FALSE;
 }
 

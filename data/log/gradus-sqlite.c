@@ -198,5 +198,8 @@ gradus_sqlite_column_double (sqlite3_stmt *stmt, int column)
 char *
 gradus_sqlite_column_string (sqlite3_stmt *stmt, int column)
 {
-  return g_strdup ((const char *)sqlite3_column_text (stmt, column));
+  const char *text = (const char *)sqlite3_column_text (stmt, column);
+
+  return text == NULL || g_utf8_validate (text, -1, NULL) ? g_strdup (text)
+                                                          : g_utf8_make_valid (text, -1);
 }

@@ -61,7 +61,8 @@ gboolean gradus_sqlite_run_ints (sqlite3    *db,
                                  gint64      second,
                                  GError    **error);
 
-/* Columns with SQL's NULL in mind: NaN, and a copied string or NULL. */
+/* Columns with SQL's NULL in mind: NaN, and a copied string, valid UTF-8 whatever the
+ * file holds, or NULL. */
 double gradus_sqlite_column_double (sqlite3_stmt *stmt, int column);
 char  *gradus_sqlite_column_string (sqlite3_stmt *stmt, int column);
 

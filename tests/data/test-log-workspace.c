@@ -410,6 +410,45 @@ test_hostile_names (LogFixture *f, gconstpointer data)
   g_assert_cmpint (log_sql_int (log, "SELECT count(*) FROM checkpoint"), ==, 0);
 }
 
+/* Text that is no UTF-8 comes out as such. */
+static void
+test_hostile_text (LogFixture *f, gconstpointer data)
+{
+  gint64 run = log_make_run (f->workspace, "run");
+  g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
+  g_autoptr (GradusRunInfo) info = NULL;
+
+  log_sql (gradus_workspace_log_path (f->workspace),
+           "UPDATE run SET name = CAST(x'61ff62' AS TEXT), note = CAST(x'c3' AS TEXT)");
+  info = gradus_log_reader_run (reader, run, NULL);
+  g_assert_nonnull (info);
+  g_assert_true (g_utf8_validate (info->name, -1, NULL));
+  g_assert_true (g_utf8_validate (info->note, -1, NULL));
+  g_assert_true (g_str_has_prefix (info->name, "a"));
+}
+
+/* A name that would break a list or steer a terminal names no run. */
+static void
+test_odd_names (LogFixture *f, gconstpointer data)
+{
+  g_autofree char  *longest = g_strnfill (200, 'x');
+  g_autofree char  *longer = g_strnfill (201, 'x');
+  const char *const refused_names[] = { "", "#1", "a\nb", "\x1b[31mred", "\t", "\xff", longer };
+  const char *const taken_names[] = { longest, "a/b", "线性 😀", "-" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (refused_names); i++)
+    {
+      const GradusRunSpec spec = { .name = refused_names[i] };
+      g_autoptr (GError)  error = NULL;
+
+      g_assert_cmpint (gradus_run_create (f->workspace, &spec, NULL, NULL, &error), ==, 0);
+      g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED);
+      g_assert_null (strpbrk (error->message, "\n\x1b\t"));
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (taken_names); i++)
+    log_make_run (f->workspace, taken_names[i]);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -431,5 +470,7 @@ main (int argc, char **argv)
   ADD ("/log/workspace/experiment", test_experiment);
   ADD ("/log/workspace/lock", test_lock);
   ADD ("/log/workspace/hostile-names", test_hostile_names);
+  ADD ("/log/workspace/hostile-text", test_hostile_text);
+  ADD ("/log/workspace/odd-names", test_odd_names);
   return g_test_run ();
 }
