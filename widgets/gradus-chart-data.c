@@ -1,32 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "gradus-chart-private.h"
+#include "gradus-chart-pieces.h"
 #include "gradus-draw.h"
 
 #include <math.h>
-#include <string.h>
 
-/* The lines themselves. A trace of columns is drawn with one colour node a column, one of points as
-   a smooth line, recorded in short runs: the renderer strokes a recording again whenever a part of
-   it is damaged. */
+/* The lines themselves. A trace of columns is drawn with one box a column, one of points as a smooth
+   line; both in pieces, see gradus-chart-pieces.c. */
 #define GRADUS_TYPE_CHART_DATA (gradus_chart_data_get_type ())
 G_DECLARE_FINAL_TYPE (GradusChartData, gradus_chart_data, GRADUS, CHART_DATA, GtkWidget)
 
-#define RUN_WIDTH 16.0
-
-/* Replaying a recording costs much more than the strokes in it that are not damaged. So what no
-   longer grows is recorded in pieces of this width, and only the end of a line in short ones. */
-#define PIECE_WIDTH 256.0
 #define TRAIN_WIDTH 1.25
 #define VALUE_WIDTH 1.6
 #define VALIDATION_WIDTH 2.0
 #define FAINT 0.3
 #define MARK_HEIGHT 6
 #define CALM_PIXELS 3.0
-
-/* A line on the edge of the plot is drawn in its full width. */
-#define CLIP_SLACK 2.0f
 
 struct _GradusChartData
 {
@@ -36,12 +26,6 @@ struct _GradusChartData
 };
 
 G_DEFINE_FINAL_TYPE (GradusChartData, gradus_chart_data, GTK_TYPE_WIDGET)
-
-typedef struct
-{
-  float    x, y;
-  gboolean gap; /* nothing joins this to the one before */
-} Vertex;
 
 /* @color over the card at @strength, opaque: where runs of a line overlap nothing gets darker. */
 static GdkRGBA
@@ -57,7 +41,7 @@ mix (const GdkRGBA *color, const GdkRGBA *card, double strength)
 static void
 add_vertex (GArray *vertices, double x, double y, gboolean *gap)
 {
-  Vertex vertex = { (float) x, (float) y, *gap };
+  GradusVertex vertex = { (float) x, (float) y, *gap };
 
   g_array_append_val (vertices, vertex);
   *gap = FALSE;
@@ -85,7 +69,7 @@ add_means (GArray *vertices, const GradusPlot *plot, const GradusTrace *trace)
 static GArray *
 make_extremes (const GradusPlot *plot, const GradusTrace *trace)
 {
-  GArray  *vertices = g_array_sized_new (FALSE, FALSE, sizeof (Vertex), 2 * trace->n_columns);
+  GArray  *vertices = g_array_sized_new (FALSE, FALSE, sizeof (GradusVertex), 2 * trace->n_columns);
   gboolean gap = TRUE;
 
   for (guint i = 0; i < trace->n_columns; i++)
@@ -122,7 +106,7 @@ is_calm (const GradusPlot *plot, const GradusTrace *trace)
 static GArray *
 make_vertices (const GradusPlot *plot, const GradusTrace *trace, gboolean stepped)
 {
-  GArray  *vertices = g_array_sized_new (FALSE, FALSE, sizeof (Vertex),
+  GArray  *vertices = g_array_sized_new (FALSE, FALSE, sizeof (GradusVertex),
                                          trace->n_columns + trace->n_points * (stepped ? 2 : 1));
   gboolean gap = TRUE;
   double   last_y = 0.0;
@@ -149,150 +133,39 @@ make_vertices (const GradusPlot *plot, const GradusTrace *trace, gboolean steppe
   return vertices;
 }
 
-/* Records @n vertices; NULL if they lie outside of the plot. */
-static GskRenderNode *
-record_piece (const GradusPlot *plot, const Vertex *vertices, guint n, double width, const GdkRGBA *color)
-{
-  float           low = vertices[0].y, high = vertices[0].y, left = vertices[0].x, right = left;
-  float           margin = (float) width;
-  graphene_rect_t bounds;
-  graphene_rect_t clip = GRAPHENE_RECT_INIT ((float) plot->left - margin, (float) plot->top - margin,
-                                             (float) plot->width + 2 * margin,
-                                             (float) plot->height + 2 * margin);
-  GskRenderNode  *node;
-  cairo_t        *cr;
-  guint           begin = 0;
-
-  for (guint i = 1; i < n; i++)
-    {
-      low = MIN (low, vertices[i].y);
-      high = MAX (high, vertices[i].y);
-      left = MIN (left, vertices[i].x);
-      right = MAX (right, vertices[i].x);
-    }
-  graphene_rect_init (&bounds, floorf (left - margin), floorf (low - margin),
-                      ceilf (right - left + 2 * margin) + 1, ceilf (high - low + 2 * margin) + 1);
-  if (!graphene_rect_intersection (&bounds, &clip, &bounds))
-    return NULL;
-
-  node = gsk_cairo_node_new (&bounds);
-  cr = gsk_cairo_node_get_draw_context (node);
-  cairo_set_line_width (cr, width);
-  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
-  cairo_set_line_cap (cr, CAIRO_LINE_CAP_ROUND);
-  gdk_cairo_set_source_rgba (cr, color);
-  for (guint i = 0; i < n; i++)
-    {
-      cairo_line_to (cr, vertices[i].x, vertices[i].y);
-      if (n == 1)
-        cairo_line_to (cr, vertices[i].x, vertices[i].y);
-      if (i + 1 < n && vertices[i].x - vertices[begin].x < RUN_WIDTH)
-        continue;
-      cairo_stroke (cr);
-      cairo_move_to (cr, vertices[i].x, vertices[i].y);
-      begin = i;
-    }
-  cairo_destroy (cr);
-  return node;
-}
-
-static gboolean
-is_piece (const GradusChartPiece *piece, const Vertex *vertices, guint n, double width, const GdkRGBA *color)
-{
-  return piece->vertices != NULL && piece->n_vertices == n && piece->width == width
-         && gdk_rgba_equal (&piece->color, color) && memcmp (piece->vertices, vertices, n * sizeof *vertices) == 0;
-}
-
+/* What column @i covers on the screen, on whole device pixels. */
 static void
-stroke_piece (GtkSnapshot      *snapshot,
-              const GradusPlot *plot,
-              GradusChartLine  *line,
-              const Vertex     *vertices,
-              guint             n,
-              double            width,
-              const GdkRGBA    *color)
-{
-  GradusChartPiece *piece;
-
-  if (line->n_pieces == line->pieces->len)
-    g_array_set_size (line->pieces, line->n_pieces + 1);
-  piece = &g_array_index (line->pieces, GradusChartPiece, line->n_pieces++);
-  if (!is_piece (piece, vertices, n, width, color))
-    {
-      g_clear_pointer (&piece->node, gsk_render_node_unref);
-      g_free (piece->vertices);
-      piece->node = record_piece (plot, vertices, n, width, color);
-      piece->vertices = g_memdup2 (vertices, n * sizeof *vertices);
-      piece->n_vertices = n;
-      piece->width = width;
-      piece->color = *color;
-    }
-  if (piece->node != NULL)
-    gtk_snapshot_append_node (snapshot, piece->node);
-}
-
-static void
-stroke (GtkSnapshot *snapshot, const GradusPlot *plot, GradusChartLine *line, GArray *array, double width, const GdkRGBA *color)
-{
-  const Vertex *vertices = (const Vertex *) (gpointer) array->data;
-  guint         begin = 0;
-  double        end_x = array->len > 0 ? vertices[array->len - 1].x : 0.0;
-
-  for (guint i = 1; i <= array->len; i++)
-    {
-      gboolean ends = i == array->len || vertices[i].gap;
-      double   width_limit = end_x - vertices[begin].x > PIECE_WIDTH ? PIECE_WIDTH : RUN_WIDTH;
-
-      if (!ends && vertices[i].x - vertices[begin].x < width_limit)
-        continue;
-      /* Pieces share the vertex where they meet. */
-      stroke_piece (snapshot, plot, line, vertices + begin, i - begin + (ends ? 0 : 1), width, color);
-      begin = i;
-    }
-}
-
-/* Begins the pieces of @line anew; what was recorded for another place of the plot is of no use. */
-static void
-restart_pieces (GradusChartLine *line, const GradusPlot *plot)
-{
-  if (memcmp (&line->pieces_plot, plot, sizeof *plot) != 0)
-    g_array_set_size (line->pieces, 0);
-  line->pieces_plot = *plot;
-  line->n_pieces = 0;
-}
-
-/* What a column covers on the screen, on whole device pixels. */
-static void
-add_column (GtkSnapshot      *snapshot,
-            const GradusPlot *plot,
+add_column (GArray            *boxes,
+            const GradusPlot  *plot,
             const GradusTrace *trace,
-            guint             i,
-            double            top,
-            double            bottom,
-            double            unit,
-            const GdkRGBA    *color)
+            guint              i,
+            double             top,
+            double             bottom,
+            double             unit)
 {
-  double x = plot->left + i * plot->width / trace->n_columns;
+  GradusBox box = { (float) (plot->left + i * plot->width / trace->n_columns),
+                    (float) (plot->width / trace->n_columns) };
 
-  top = floor (top / unit) * unit;
-  bottom = ceil (bottom / unit) * unit;
-  top = MAX (top, plot->top);
-  bottom = MIN (bottom, plot->top + plot->height);
-  if (bottom > top)
-    gradus_draw_rect (snapshot, x, top, plot->width / trace->n_columns, bottom - top, color);
+  box.top = (float) MAX (floor (top / unit) * unit, plot->top);
+  box.bottom = (float) MIN (ceil (bottom / unit) * unit, plot->top + plot->height);
+  if (box.bottom > box.top)
+    g_array_append_val (boxes, box);
 }
 
-static void
-draw_band (GtkSnapshot *snapshot, const GradusPlot *plot, const GradusTrace *trace, double unit, const GdkRGBA *color)
+static GArray *
+make_band (const GradusPlot *plot, const GradusTrace *trace, double unit)
 {
+  GArray *boxes = g_array_sized_new (FALSE, FALSE, sizeof (GradusBox), trace->n_columns);
+
   for (guint i = 0; i < trace->n_columns; i++)
     {
       const GradusColumn *column = &trace->columns[i];
 
       if (isfinite (column->min))
-        add_column (snapshot, plot, trace, i, gradus_plot_get_py (plot, column->max),
-                    gradus_plot_get_py (plot, column->min), unit, color);
+        add_column (boxes, plot, trace, i, gradus_plot_get_py (plot, column->max),
+                    gradus_plot_get_py (plot, column->min), unit);
     }
+  return boxes;
 }
 
 /* Columns up to the last point. */
@@ -307,14 +180,10 @@ count_columns (const GradusTrace *trace)
 }
 
 /* From the lowest to the highest of each column, joined to the last value of the one before. */
-static void
-draw_columns (GtkSnapshot       *snapshot,
-              const GradusPlot  *plot,
-              const GradusTrace *trace,
-              double             unit,
-              double             width,
-              const GdkRGBA     *color)
+static GArray *
+make_columns (const GradusPlot *plot, const GradusTrace *trace, double unit, double width)
 {
+  GArray *boxes = g_array_sized_new (FALSE, FALSE, sizeof (GradusBox), trace->n_columns);
   double last = NAN;
   guint  end = count_columns (trace);
 
@@ -340,18 +209,21 @@ draw_columns (GtkSnapshot       *snapshot,
             }
           last = column->last;
         }
-      add_column (snapshot, plot, trace, i, gradus_plot_get_py (plot, high) - width / 2.0,
-                  gradus_plot_get_py (plot, low) + width / 2.0, unit, color);
+      add_column (boxes, plot, trace, i, gradus_plot_get_py (plot, high) - width / 2.0,
+                  gradus_plot_get_py (plot, low) + width / 2.0, unit);
     }
+  return boxes;
 }
 
-static void
-fill_columns (GtkSnapshot *snapshot, const GradusPlot *plot, const GradusTrace *trace, double unit, const GdkRGBA *color)
+/* From each column's highest value to the bottom. */
+static GArray *
+make_area (const GradusPlot *plot, const GradusTrace *trace, double unit)
 {
-  double bottom = plot->top + plot->height, top = NAN;
-  guint  begin = 0, end = count_columns (trace);
+  GArray *boxes = g_array_new (FALSE, FALSE, sizeof (GradusBox));
+  double  bottom = plot->top + plot->height, top = NAN;
+  guint   begin = 0, end = count_columns (trace);
 
-  /* Neighbours of the same height become one node. */
+  /* Neighbours of the same height become one box. */
   for (guint i = 0; i <= end; i++)
     {
       double next = top;
@@ -361,17 +233,22 @@ fill_columns (GtkSnapshot *snapshot, const GradusPlot *plot, const GradusTrace *
       if (i < end && (next == top || isnan (next)))
         continue;
       if (isfinite (top) && bottom > top)
-        gradus_draw_rect (snapshot, plot->left + begin * plot->width / trace->n_columns, top,
-                          (i - begin) * plot->width / trace->n_columns, bottom - top, color);
+        {
+          GradusBox box = { (float) (plot->left + begin * plot->width / trace->n_columns),
+                            (float) ((i - begin) * plot->width / trace->n_columns), (float) top, (float) bottom };
+
+          g_array_append_val (boxes, box);
+        }
       begin = i;
       top = next;
     }
+  return boxes;
 }
 
 static void
 fill_vertices (GtkSnapshot *snapshot, const GradusPlot *plot, GArray *array, const GdkRGBA *color)
 {
-  const Vertex   *vertices = (const Vertex *) (gpointer) array->data;
+  const GradusVertex   *vertices = (const GradusVertex *) (gpointer) array->data;
   double          bottom = plot->top + plot->height;
   graphene_rect_t bounds = GRAPHENE_RECT_INIT ((float) plot->left, (float) plot->top, (float) plot->width,
                                                (float) plot->height);
@@ -411,6 +288,26 @@ get_width (GradusLineRole role)
     }
 }
 
+static void
+draw_area (GradusChartData *self, GtkSnapshot *snapshot, GradusChartLine *line, double unit, const GdkRGBA *color)
+{
+  const GradusPlot *plot = &self->chart->plot;
+  gboolean          stepped = (gradus_line_get_flags (line->line) & GRADUS_LINE_STEPPED) != 0;
+
+  if (line->raw.dense)
+    {
+      g_autoptr (GArray) boxes = make_area (plot, &line->raw, unit);
+
+      gradus_chart_pieces_fill (&line->behind, snapshot, boxes, color);
+    }
+  else
+    {
+      g_autoptr (GArray) vertices = make_vertices (plot, &line->raw, stepped);
+
+      fill_vertices (snapshot, plot, vertices, color);
+    }
+}
+
 /* What lies behind the lines: bands, areas, and the raw points of a smoothed line. */
 static void
 draw_behind (GradusChartData *self, GtkSnapshot *snapshot, GradusChartLine *line, double unit)
@@ -418,34 +315,30 @@ draw_behind (GradusChartData *self, GtkSnapshot *snapshot, GradusChartLine *line
   const GradusChart *chart = self->chart;
   const GdkRGBA     *color = gradus_palette_get_run (&chart->palette, gradus_line_get_color (line->line));
   GradusLineFlags    flags = gradus_line_get_flags (line->line);
-  gboolean           stepped = (flags & GRADUS_LINE_STEPPED) != 0;
   GdkRGBA            band = gradus_draw_fade (color, chart->palette.band);
 
-  restart_pieces (line, &chart->plot);
+  gradus_chart_pieces_begin (&line->behind, &chart->plot);
   if ((flags & GRADUS_LINE_AREA) != 0)
-    {
-      if (line->raw.dense)
-        fill_columns (snapshot, &chart->plot, &line->raw, unit, &band);
-      else
-        {
-          g_autoptr (GArray) vertices = make_vertices (&chart->plot, &line->raw, stepped);
-
-          fill_vertices (snapshot, &chart->plot, vertices, &band);
-        }
-    }
+    draw_area (self, snapshot, line, unit, &band);
   /* One run's band is read; two are mud. */
   if (line->raw.dense && ((flags & GRADUS_LINE_BAND) != 0 || line->smooth != NULL))
     {
       if (gradus_chart_is_focus (self->chart, line))
-        draw_band (snapshot, &chart->plot, &line->raw, unit, &band);
+        {
+          g_autoptr (GArray) boxes = make_band (&chart->plot, &line->raw, unit);
+
+          gradus_chart_pieces_fill (&line->behind, snapshot, boxes, &band);
+        }
     }
   else if (line->smooth != NULL)
     {
-      g_autoptr (GArray) vertices = make_vertices (&chart->plot, &line->raw, stepped);
+      g_autoptr (GArray) vertices
+          = make_vertices (&chart->plot, &line->raw, (flags & GRADUS_LINE_STEPPED) != 0);
       GdkRGBA faint = mix (color, &chart->palette.card, FAINT);
 
-      stroke (snapshot, &chart->plot, line, vertices, 1.0, &faint);
+      gradus_chart_pieces_stroke (&line->behind, snapshot, vertices, 1.0, &faint);
     }
+  gradus_chart_pieces_end (&line->behind);
 }
 
 static void
@@ -455,8 +348,10 @@ draw_line (GradusChartData *self, GtkSnapshot *snapshot, GradusChartLine *line, 
   const GradusTrace *trace = line->smooth != NULL ? &line->smoothed : &line->raw;
   GradusLineFlags    flags = gradus_line_get_flags (line->line);
   GradusLineRole     role = gradus_line_get_role (line->line);
+  double             width = get_width (role);
   GdkRGBA            color = *gradus_palette_get_run (&chart->palette, gradus_line_get_color (line->line));
   g_autoptr (GArray) vertices = NULL;
+  g_autoptr (GArray) boxes = NULL;
 
   if (role == GRADUS_LINE_TRAIN)
     color = mix (&color, &chart->palette.card, chart->palette.train);
@@ -466,13 +361,14 @@ draw_line (GradusChartData *self, GtkSnapshot *snapshot, GradusChartLine *line, 
   else if (is_calm (&chart->plot, trace))
     vertices = make_extremes (&chart->plot, trace);
   else
-    {
-      draw_columns (snapshot, &chart->plot, trace, unit, get_width (role), &color);
-      return;
-    }
-  stroke (snapshot, &chart->plot, line, vertices, get_width (role), &color);
-  /* What is left of a longer line goes. */
-  g_array_set_size (line->pieces, line->n_pieces);
+    boxes = make_columns (&chart->plot, trace, unit, width);
+
+  gradus_chart_pieces_begin (&line->front, &chart->plot);
+  if (boxes != NULL)
+    gradus_chart_pieces_fill (&line->front, snapshot, boxes, &color);
+  else
+    gradus_chart_pieces_stroke (&line->front, snapshot, vertices, width, &color);
+  gradus_chart_pieces_end (&line->front);
 }
 
 /* Values that are not finite: a tick at the bottom for NaN and minus infinity, at the top for
@@ -575,9 +471,9 @@ gradus_chart_data_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   if (plot->width <= 0 || plot->height <= 0)
     return;
   gtk_snapshot_push_clip (snapshot, &GRAPHENE_RECT_INIT (
-                                        (float) plot->left - CLIP_SLACK, (float) plot->top - CLIP_SLACK,
-                                        (float) plot->width + 2 * CLIP_SLACK,
-                                        (float) plot->height + 2 * CLIP_SLACK));
+                                        (float) plot->left - GRADUS_CLIP_SLACK, (float) plot->top - GRADUS_CLIP_SLACK,
+                                        (float) plot->width + 2 * GRADUS_CLIP_SLACK,
+                                        (float) plot->height + 2 * GRADUS_CLIP_SLACK));
   draw_ordered (self, snapshot, draw_behind, unit);
   draw_ordered (self, snapshot, draw_line, unit);
   gtk_snapshot_pop (snapshot);

@@ -49,16 +49,27 @@ gboolean gradus_trace_get_range (const GradusTrace *trace,
                                  double            *low,
                                  double            *high);
 
+/* A line on the edge of the plot is drawn in its full width. */
+#define GRADUS_CLIP_SLACK 2.0f
+
 /* A piece of a line as it was recorded. An unchanged piece is drawn with the same node, which the
    renderer then knows not to paint again: a live line costs its last piece only. */
 typedef struct
 {
-  GskRenderNode *node;     /* NULL if the piece lies outside of the plot */
-  gpointer       vertices; /* owned */
-  guint          n_vertices;
-  double         width;
+  GskRenderNode *node; /* NULL if the piece lies outside of the plot */
+  gpointer       data; /* GradusVertex or GradusBox, owned */
+  guint          size; /* of @data, in bytes */
+  double         width; /* of the stroke; 0 for boxes */
   GdkRGBA        color;
 } GradusChartPiece;
+
+/* See gradus-chart-pieces.h. */
+typedef struct
+{
+  GArray    *pieces; /* GradusChartPiece, in drawing order */
+  guint      n;      /* drawn so far in this frame */
+  GradusPlot plot;   /* where they were drawn */
+} GradusChartPieces;
 
 typedef struct
 {
@@ -70,9 +81,8 @@ typedef struct
   gboolean      has_best, has_last;
   GradusPoint   best;
   GradusPoint   last;
-  GArray       *pieces;   /* GradusChartPiece, in drawing order */
-  guint         n_pieces; /* drawn so far in this frame */
-  GradusPlot    pieces_plot; /* where they were drawn */
+  GradusChartPieces behind; /* bands and areas */
+  GradusChartPieces front;  /* the line itself */
 } GradusChartLine;
 
 struct _GradusChart

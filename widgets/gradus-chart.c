@@ -126,7 +126,14 @@ clear_piece (gpointer data)
   GradusChartPiece *piece = data;
 
   g_clear_pointer (&piece->node, gsk_render_node_unref);
-  g_clear_pointer (&piece->vertices, g_free);
+  g_clear_pointer (&piece->data, g_free);
+}
+
+static void
+init_pieces (GradusChartPieces *pieces)
+{
+  pieces->pieces = g_array_new (FALSE, TRUE, sizeof (GradusChartPiece));
+  g_array_set_clear_func (pieces->pieces, clear_piece);
 }
 
 static void
@@ -137,7 +144,8 @@ free_chart_line (gpointer data)
   gradus_trace_clear (&line->raw);
   gradus_trace_clear (&line->smoothed);
   g_clear_object (&line->smooth);
-  g_array_unref (line->pieces);
+  g_array_unref (line->behind.pieces);
+  g_array_unref (line->front.pieces);
   g_object_unref (line->line);
   g_free (line);
 }
@@ -205,7 +213,7 @@ gradus_chart_dispose (GObject *object)
   g_ptr_array_set_size (self->line_objects, 0);
   drop_axis (self);
   if (self->marks != NULL)
-    g_signal_handlers_disconnect_by_data (self->marks, self);
+    g_signal_handlers_disconnect_by_data (self->marks, self->frame);
   g_clear_object (&self->marks);
   g_clear_pointer (&self->header, gtk_widget_unparent);
   g_clear_pointer (&self->overlay, gtk_widget_unparent);
@@ -434,8 +442,8 @@ gradus_chart_add_line (GradusChart *self, GradusLine *object)
   if (g_ptr_array_find (self->line_objects, object, NULL))
     return;
   line = g_new0 (GradusChartLine, 1);
-  line->pieces = g_array_new (FALSE, TRUE, sizeof (GradusChartPiece));
-  g_array_set_clear_func (line->pieces, clear_piece);
+  init_pieces (&line->behind);
+  init_pieces (&line->front);
   line->line = g_object_ref (object);
   g_ptr_array_add (self->lines, line);
   g_ptr_array_add (self->line_objects, object);
@@ -557,7 +565,7 @@ gradus_chart_set_marks (GradusChart *self, GListModel *marks)
   if (marks == self->marks)
     return;
   if (self->marks != NULL)
-    g_signal_handlers_disconnect_by_data (self->marks, self);
+    g_signal_handlers_disconnect_by_data (self->marks, self->frame);
   g_set_object (&self->marks, marks);
   if (marks != NULL)
     g_signal_connect_object (marks, "items-changed", G_CALLBACK (gtk_widget_queue_draw), self->frame,

@@ -17,6 +17,8 @@
      idle     the same six charts with nothing new
      reduce   a column of extremes for each of 1200 pixels out of ten million points
 
+   With a name it measures only that.
+
    Paint is the time from the frame clock's before-paint to its after-paint: layout, snapshots and the
    renderer, for the whole window; the processor time a frame is that of the whole process, and less
    disturbed by others on the machine. */
@@ -262,12 +264,12 @@ make_live_page (Growth *growth, GradusAxis *axis)
 }
 
 static void
-print_share (const char *name, double cpu, double seconds, const char *end)
+print_share (const char *name, double cpu, double seconds)
 {
   char share[G_ASCII_DTOSTR_BUF_SIZE];
 
   g_ascii_formatd (share, sizeof share, "%.2f", 100.0 * cpu / seconds);
-  g_print ("  \"%s\": { \"cpu_percent_of_one_core\": %s }%s\n", name, share, end);
+  g_print ("  \"%s\": { \"cpu_percent_of_one_core\": %s },\n", name, share);
 }
 
 static void
@@ -285,13 +287,13 @@ measure_live (void)
   wait_ms (1500);
   begun = get_cpu_seconds ();
   wait_ms (LIVE_SECONDS * 1000);
-  print_share ("idle_6_charts", get_cpu_seconds () - begun, LIVE_SECONDS, ",");
+  print_share ("idle_6_charts", get_cpu_seconds () - begun, LIVE_SECONDS);
 
   watch_frames (window, &times);
   source = g_timeout_add (50, grow_cb, &growth);
   begun = get_cpu_seconds ();
   wait_ms (LIVE_SECONDS * 1000);
-  print_share ("live_6_charts", get_cpu_seconds () - begun, LIVE_SECONDS, ",");
+  print_share ("live_6_charts", get_cpu_seconds () - begun, LIVE_SECONDS);
   print_times ("live_6_charts_frames", &times);
   g_source_remove (source);
   unwatch_frames (window, &times);
@@ -319,14 +321,23 @@ measure_reduce (void)
       g_array_append_val (times, ms);
     }
   g_ascii_formatd (median, sizeof median, "%.3f", get_share (times, 0.5));
-  g_print ("  \"reduce_1e7_to_1200\": { \"ms_median\": %s }\n", median);
+  g_print ("  \"reduce_1e7_to_1200\": { \"ms_median\": %s },\n", median);
+}
+
+static const char *const names[] = { "pan", "zoom", "live", "reduce", NULL };
+
+static gboolean
+is_wanted (const char *wanted, const char *name)
+{
+  return wanted == NULL || g_str_equal (wanted, name);
 }
 
 int
 main (int argc, char **argv)
 {
-  g_autoptr (GOptionContext) context = g_option_context_new ("- measure the charts");
+  g_autoptr (GOptionContext) context = g_option_context_new ("[pan|zoom|live|reduce] - measure the charts");
   g_autoptr (GError) error = NULL;
+  const char *wanted;
 
   g_option_context_add_main_entries (context, options, NULL);
   if (!g_option_context_parse (context, &argc, &argv, &error) || n_pan_points < 1000)
@@ -334,13 +345,25 @@ main (int argc, char **argv)
       g_printerr ("bench-chart: %s\n", error != NULL ? error->message : "--points must be at least 1000.");
       return 2;
     }
+  wanted = argc > 1 ? argv[1] : NULL;
+  if (argc > 2 || (wanted != NULL && !g_strv_contains (names, wanted)))
+    {
+      g_printerr ("bench-chart: One of pan, zoom, live and reduce can be measured alone.\n");
+      return 2;
+    }
   adw_init ();
-  g_print ("{\n  \"points\": %d,\n", n_pan_points);
-  measure_motion ("pan_columns", FALSE, FALSE);
-  measure_motion ("pan_band", TRUE, FALSE);
-  measure_motion ("zoom_columns", FALSE, TRUE);
-  measure_live ();
-  measure_reduce ();
-  g_print ("}\n");
+  g_print ("{\n");
+  if (is_wanted (wanted, "pan"))
+    {
+      measure_motion ("pan_columns", FALSE, FALSE);
+      measure_motion ("pan_band", TRUE, FALSE);
+    }
+  if (is_wanted (wanted, "zoom"))
+    measure_motion ("zoom_columns", FALSE, TRUE);
+  if (is_wanted (wanted, "live"))
+    measure_live ();
+  if (is_wanted (wanted, "reduce"))
+    measure_reduce ();
+  g_print ("  \"points\": %d\n}\n", n_pan_points);
   return 0;
 }
