@@ -287,6 +287,57 @@ test_quiet (void)
   test_close (window);
 }
 
+static void
+collect_pieces (GradusChart *chart, GHashTable *nodes)
+{
+  for (guint i = 0; i < chart->lines->len; i++)
+    {
+      GradusChartLine   *line = g_ptr_array_index (chart->lines, i);
+      GradusChartPieces *both[] = { &line->behind, &line->front };
+
+      for (guint k = 0; k < G_N_ELEMENTS (both); k++)
+        for (guint n = 0; n < both[k]->n; n++)
+          {
+            GskRenderNode  *node = g_array_index (both[k]->pieces, GradusChartPiece, n).node;
+            graphene_rect_t bounds;
+
+            if (node == NULL || g_hash_table_contains (nodes, node))
+              continue;
+            /* All have the height of the plot, so that those of a row of charts are one rectangle. */
+            gsk_render_node_get_bounds (node, &bounds);
+            g_assert_cmpfloat (bounds.origin.y, ==, (float) chart->plot.top - GRADUS_CLIP_SLACK);
+            g_assert_cmpfloat (bounds.size.height, ==, (float) chart->plot.height + 2 * GRADUS_CLIP_SLACK);
+            g_hash_table_add (nodes, gsk_render_node_ref (node));
+          }
+    }
+}
+
+/* A line that grows is recorded anew at its end only. */
+static void
+test_growth_is_cheap (void)
+{
+  g_autoptr (GradusPointSeries) train = NULL;
+  g_autoptr (GradusPointSeries) validation = NULL;
+  GtkWidget   *widget = make_chart (&train, &validation);
+  GradusChart *chart = GRADUS_CHART (widget);
+  GtkWidget   *window;
+  g_autoptr (GHashTable) nodes
+      = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) gsk_render_node_unref, NULL);
+  guint before;
+
+  gradus_axis_set_expected_end (gradus_chart_get_axis (chart), GRADUS_X_STEP, 10000.0);
+  window = test_open (widget, 900, 300);
+  collect_pieces (chart, nodes);
+  before = g_hash_table_size (nodes);
+  g_assert_cmpuint (before, >=, 10);
+  gradus_point_series_add (train, 5001, 50010, 0.5);
+  test_wait (100);
+  collect_pieces (chart, nodes);
+  g_assert_cmpuint (g_hash_table_size (nodes), >, before);
+  g_assert_cmpuint (g_hash_table_size (nodes), <=, before + 3);
+  test_close (window);
+}
+
 /* Everything at once: marks, spans, smoothing, kinds, scales, tiny sizes; and nothing is left. */
 static void
 test_all_looks (void)
@@ -354,6 +405,7 @@ main (int argc, char **argv)
   g_test_add_func ("/chart/properties", test_properties);
   g_test_add_func ("/chart/ranges", test_ranges);
   g_test_add_func ("/chart/quiet", test_quiet);
+  g_test_add_func ("/chart/growth-is-cheap", test_growth_is_cheap);
   g_test_add_func ("/chart/all-looks", test_all_looks);
   return g_test_run ();
 }
