@@ -155,9 +155,17 @@ class App:
 
     def action(self, name):
         """An action without parameter of the toplevel, such as 'win.new-run'."""
-        action = self.root.getChildAtIndex(0).queryAction()
-        names = [action.getName(i) for i in range(action.nActions)]
-        assert action.doAction(names.index(name)), '%s did nothing' % name
+        # Only enabled ones are counted, so that the numbers move while something is on its way.
+        def listed():
+            try:
+                action = self.root.getChildAtIndex(0).queryAction()
+                names = [action.getName(i) for i in range(action.nActions)]
+                again = [action.getName(i) for i in range(action.nActions)]
+                return name in names and names == again and (action, names.index(name))
+            except Exception:
+                return None
+        action, index = wait(listed, 'action %s' % name)
+        assert action.doAction(index), '%s did nothing' % name
 
     # ---- Real events ----
 
