@@ -74,9 +74,15 @@ print_memory (GradusSummary *summary)
            available);
   if (summary->peak_bytes > summary->free_bytes)
     {
-      gradus_cli_complain (
-          _ ("The run would not fit into memory. A batch size of %" PRId64 " would."),
-          summary->largest_batch);
+      if (summary->largest_batch > 0)
+        gradus_cli_complain (
+            _ ("The run would not fit into memory. A batch size of %" PRId64 " would."),
+            summary->largest_batch);
+      else
+        gradus_cli_complain (
+            _ ("The run would need %s of memory, but %s are free, and no batch size would fit. "
+               "Use a smaller model or less data, or close other programs."),
+            peak, available);
       return GRADUS_CLI_REFUSED;
     }
   g_print (_ ("Largest batch size that fits: %" PRId64 "\n"), summary->largest_batch);

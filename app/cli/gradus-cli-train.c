@@ -13,6 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of a number; a negative one that is given is refused, not passed over. */
+#define NOT_GIVEN G_MININT
+
 typedef struct
 {
   char    *workspace;
@@ -250,8 +253,8 @@ apply_options (GradusRecipe *recipe, const Options *options, GError **error)
   for (guint i = 0; options->assignments != NULL && options->assignments[i] != NULL; i++)
     if (!gradus_recipe_assign (recipe, options->assignments[i], error))
       return FALSE;
-  return (options->seed < 0 || gradus_recipe_set_int (recipe, "seed", options->seed, error))
-         && (options->threads < 0
+  return (options->seed == NOT_GIVEN || gradus_recipe_set_int (recipe, "seed", options->seed, error))
+         && (options->threads == NOT_GIVEN
              || gradus_recipe_set_int (recipe, "fit.threads", options->threads, error))
          && (options->device == NULL
              || gradus_recipe_set_string (recipe, "fit.device", options->device, error));
@@ -274,7 +277,7 @@ resume_assignments (const Options *options)
 
   if (options->assignments != NULL)
     g_strv_builder_addv (builder, (const char **)options->assignments);
-  if (options->threads >= 0)
+  if (options->threads != NOT_GIVEN)
     {
       g_autofree char *threads = g_strdup_printf ("fit.threads=%d", options->threads);
 
@@ -339,7 +342,7 @@ run (Train *train, const Options *options, const char *path)
 int
 gradus_cli_train (int argc, char **argv)
 {
-  Options            options = { .seed = -1, .threads = -1 };
+  Options            options = { .seed = NOT_GIVEN, .threads = NOT_GIVEN };
   const GOptionEntry entries[] = {
     { "workspace", 0, 0, G_OPTION_ARG_FILENAME, &options.workspace,
       N_ ("Folder of the log and the checkpoints"), N_ ("DIR") },
@@ -370,7 +373,7 @@ gradus_cli_train (int argc, char **argv)
     gradus_cli_complain (_ ("Name either a recipe, or with --resume a run."));
   else if (options.quiet && options.json)
     gradus_cli_complain (_ ("--quiet and --json exclude each other."));
-  else if (options.resume != NULL && options.seed >= 0)
+  else if (options.resume != NULL && options.seed != NOT_GIVEN)
     gradus_cli_complain (_ ("A run that goes on keeps its seed; leave --seed out."));
   else
     {

@@ -124,6 +124,8 @@ test_refused (void)
     { { "train", line, "--set", "fit.epochs=no", NULL }, { "fit.epochs=no", "/fit/epochs" } },
     { { "train", line, "--set", "fit.epoch=1", NULL }, { "epochs" } },
     { { "train", line, "--device", "cuda", NULL }, { "cuda" } },
+    { { "train", line, "--threads", "-1", NULL }, { "/fit/threads", "-1" } },
+    { { "train", line, "--seed", "-1", NULL }, { "/seed", "-1" } },
     { { "train", line, "--frobnicate", NULL }, { "frobnicate" } },
     { { "train", line, "another", NULL }, { "another" } },
     { { "train", "--resume", "nobody", NULL }, { "nobody" } },
