@@ -244,6 +244,8 @@ gradus_finding_strip_init (GradusFindingStrip *self)
   self->more_list = gtk_box_new (GTK_ORIENTATION_VERTICAL, 9);
   gtk_popover_set_child (GTK_POPOVER (popover), self->more_list);
   self->more = gtk_menu_button_new ();
+  gtk_menu_button_set_always_show_arrow (GTK_MENU_BUTTON (self->more), TRUE);
+  gtk_widget_set_tooltip_text (self->more, _("Also observed"));
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->more), popover);
   gtk_widget_add_css_class (self->more, "flat");
   gtk_widget_set_valign (self->more, GTK_ALIGN_CENTER);

@@ -25,6 +25,7 @@ struct _GradusRunData
   GPtrArray  *variables;
   GradusMark *span;
   gint64      steps_per_epoch;
+  gint64      heard_event; /* the newest that was there, -1 before the first look */
   gboolean    complete;
 };
 
@@ -274,6 +275,7 @@ gradus_run_data_init (GradusRunData *self)
   self->marks = g_list_store_new (GRADUS_TYPE_MARK);
   self->histograms = g_list_store_new (GRADUS_TYPE_HISTOGRAM_ITEM);
   self->findings = g_ptr_array_new ();
+  self->heard_event = -1;
 }
 
 GradusRunData *
@@ -362,6 +364,52 @@ GPtrArray *
 gradus_run_data_get_findings (GradusRunData *self)
 {
   return self->findings;
+}
+
+char *
+gradus_run_data_take_refusal (GradusRunData *self)
+{
+  const char *refusal = NULL;
+  gboolean first = self->heard_event < 0;
+  gint64 heard = self->heard_event;
+
+  for (guint i = 0; self->events != NULL && i < self->events->len; i++)
+    {
+      const GradusLogEvent *event = g_ptr_array_index (self->events, i);
+
+      if (event->id <= heard)
+        continue;
+      self->heard_event = MAX (self->heard_event, event->id);
+      if (event->severity == GRADUS_SEVERITY_ERROR &&
+          (event->kind == GRADUS_EVENT_INTERVENTION || event->kind == GRADUS_EVENT_MESSAGE))
+        refusal = event->message;
+    }
+  if (self->events != NULL)
+    self->heard_event = MAX (self->heard_event, 0);
+
+  return first || refusal == NULL ? NULL : g_strdup (gradus_words_message (refusal));
+}
+
+double
+gradus_run_data_get_option (GradusRunData *self, const char *option)
+{
+  double value = NAN;
+
+  for (guint i = 0; self->events != NULL && i < self->events->len; i++)
+    {
+      const GradusLogEvent *event = g_ptr_array_index (self->events, i);
+      g_autoptr (JsonNode) node = NULL;
+
+      if (event->kind != GRADUS_EVENT_INTERVENTION || event->severity == GRADUS_SEVERITY_ERROR ||
+          event->data == NULL || g_strcmp0 (event->subject, option) != 0)
+        continue;
+      node = json_from_string (event->data, NULL);
+      if (node != NULL && JSON_NODE_HOLDS_OBJECT (node))
+        value = json_object_get_double_member_with_default (json_node_get_object (node), "to",
+                                                            value);
+    }
+
+  return value;
 }
 
 GPtrArray *

@@ -39,6 +39,10 @@ char **gradus_run_data_get_metrics (GradusRunData *self);
 GListModel *gradus_run_data_get_marks (GradusRunData *self);
 /* (element-type GradusLogEvent): findings, and why a run failed; newest first. */
 GPtrArray *gradus_run_data_get_findings (GradusRunData *self);
+/* Why a command was refused, if one was since the last call; NULL at first. Free with g_free. */
+char *gradus_run_data_take_refusal (GradusRunData *self);
+/* What a live option was last set to while the run was on; NaN where nobody changed it. */
+double gradus_run_data_get_option (GradusRunData *self, const char *option);
 /* (element-type GradusLogCheckpoint): by step. */
 GPtrArray *gradus_run_data_get_checkpoints (GradusRunData *self);
 /* (element-type utf8): names of the histogram series. */

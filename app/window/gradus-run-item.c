@@ -22,6 +22,7 @@ struct _GradusRunItem
   int               color;
   gint64            steps_per_epoch;
   gboolean          draft;
+  gboolean          best;
 };
 
 G_DEFINE_FINAL_TYPE (GradusRunItem, gradus_run_item, G_TYPE_OBJECT)
@@ -277,6 +278,22 @@ gradus_run_item_set_color (GradusRunItem *self, int color)
     return;
 
   self->color = color;
+  g_signal_emit (self, signals[SIGNAL_CHANGED], 0);
+}
+
+gboolean
+gradus_run_item_is_best (GradusRunItem *self)
+{
+  return self->best;
+}
+
+void
+gradus_run_item_set_best (GradusRunItem *self, gboolean best)
+{
+  if (self->best == best)
+    return;
+
+  self->best = best;
   g_signal_emit (self, signals[SIGNAL_CHANGED], 0);
 }
 

@@ -74,6 +74,10 @@ void          gradus_run_item_set_spark (GradusRunItem *self, const double *valu
 int  gradus_run_item_get_color (GradusRunItem *self);
 void gradus_run_item_set_color (GradusRunItem *self, int color);
 
+/* Whether no run with the same loss function in the list has a lower validation loss. */
+gboolean gradus_run_item_is_best (GradusRunItem *self);
+void     gradus_run_item_set_best (GradusRunItem *self, gboolean best);
+
 /* The recipe, once asked for; NULL before. */
 GradusRecipe *gradus_run_item_get_recipe (GradusRunItem *self);
 void          gradus_run_item_set_recipe (GradusRunItem *self, GradusRecipe *recipe);

@@ -164,6 +164,8 @@ gradus_run_row_init (GradusRunRow *self)
   gtk_label_set_ellipsize (GTK_LABEL (self->best), PANGO_ELLIPSIZE_NONE);
   self->state = add_label (below, "state");
   gtk_widget_add_css_class (self->state, "dim-label");
+  /* Half an age or half a number says something else. */
+  gtk_label_set_ellipsize (GTK_LABEL (self->state), PANGO_ELLIPSIZE_NONE);
 
   self->spark = gradus_sparkline_new ();
   gtk_widget_set_valign (self->spark, GTK_ALIGN_CENTER);

@@ -113,7 +113,11 @@ describe_epochs (GradusRunItem *item)
 static char *
 describe_loss (GradusRunItem *item)
 {
-  return number_or_dash (gradus_run_key_value (item, GRADUS_RUN_KEY_LOSS), GRADUS_UNIT_NONE);
+  g_autofree char *number =
+    number_or_dash (gradus_run_key_value (item, GRADUS_RUN_KEY_LOSS), GRADUS_UNIT_NONE);
+
+  return gradus_run_item_is_best (item) ? g_strconcat ("★ ", number, NULL)
+                                        : g_steal_pointer (&number);
 }
 
 static char *
@@ -197,6 +201,23 @@ update_state_class (GtkWidget *label, GradusRunItem *item)
     gtk_widget_add_css_class (label, css_class);
 }
 
+/* Columns that stand out in the row of the best run. */
+static gboolean
+is_judged (const Column *column)
+{
+  return column->key == GRADUS_RUN_KEY_LOSS || column->key == GRADUS_RUN_KEY_ACCURACY ||
+         column->key == GRADUS_RUN_KEY_TEST_ACCURACY;
+}
+
+static void
+update_best_class (GtkWidget *label, GradusRunItem *item)
+{
+  if (gradus_run_item_is_best (item))
+    gtk_widget_add_css_class (label, "heading");
+  else
+    gtk_widget_remove_css_class (label, "heading");
+}
+
 static void
 update_name (GtkWidget *box, GradusRunItem *item)
 {
@@ -272,6 +293,8 @@ update_cell (GtkListItem *list_item)
       gtk_label_set_label (GTK_LABEL (child), text);
       if (g_str_equal (column->id, "state"))
         update_state_class (child, item);
+      if (is_judged (column))
+        update_best_class (child, item);
     }
 }
 
@@ -415,6 +438,53 @@ update_count (GradusRunsPage *self)
   gtk_label_set_label (GTK_LABEL (self->count), text);
 }
 
+/* Losses compare only with those of the same function; one run alone is no contest. */
+static GradusRunItem *
+best_of (GListModel *runs, const char *loss)
+{
+  guint n = g_list_model_get_n_items (runs);
+  GradusRunItem *best = NULL;
+  guint contestants = 0;
+  double lowest = HUGE_VAL;
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autoptr (GradusRunItem) item = g_list_model_get_item (runs, i);
+      const GradusRunDetails *details = gradus_run_item_get_details (item);
+      double value = gradus_run_key_value (item, GRADUS_RUN_KEY_LOSS);
+
+      if (details == NULL || !g_str_equal (details->loss, loss) || isnan (value))
+        continue;
+      contestants++;
+      if (value < lowest)
+        {
+          lowest = value;
+          best = item;
+        }
+    }
+
+  return contestants > 1 ? best : NULL;
+}
+
+static void
+update_best (GradusRunsPage *self)
+{
+  GListModel *runs = gradus_workbench_get_runs (self->workbench);
+  g_autoptr (GHashTable) best = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  guint n = g_list_model_get_n_items (runs);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autoptr (GradusRunItem) item = g_list_model_get_item (runs, i);
+      const GradusRunDetails *details = gradus_run_item_get_details (item);
+      const char *loss = details != NULL ? details->loss : "";
+
+      if (!g_hash_table_contains (best, loss))
+        g_hash_table_insert (best, g_strdup (loss), best_of (runs, loss));
+      gradus_run_item_set_best (item, g_hash_table_lookup (best, loss) == item);
+    }
+}
+
 static void
 focus_changed_cb (GradusRunsPage *self)
 {
@@ -449,6 +519,7 @@ static void
 items_changed_cb (GradusRunsPage *self)
 {
   update_count (self);
+  update_best (self);
   focus_changed_cb (self);
 }
 
@@ -657,6 +728,8 @@ gradus_runs_page_set_workbench (GradusRunsPage *self, GradusWorkbench *workbench
                            G_CONNECT_SWAPPED | G_CONNECT_AFTER);
   g_signal_connect_swapped (self->view, "activate", G_CALLBACK (activated_cb), self);
   g_signal_connect_object (workbench, "notify::focus", G_CALLBACK (focus_changed_cb), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (workbench, "run-ended", G_CALLBACK (update_best), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (workbench, "shown-changed", G_CALLBACK (update_count), self,
                            G_CONNECT_SWAPPED);

@@ -26,6 +26,7 @@ struct _GradusTrainPanel
   GradusRunData   *data;
   guint            settle_rate;
   guint            settle_clip;
+  guint            settle_batch;
   double           sent_rate; /* until the log shows it; NaN otherwise */
   gboolean         updating;
 
@@ -52,7 +53,8 @@ struct _GradusTrainPanel
   GtkAdjustment  *rate_adjustment;
   GtkWidget      *clip_spin;
   GtkAdjustment  *clip_adjustment;
-  GtkLabel       *batch;
+  GtkWidget      *batch_spin;
+  GtkAdjustment  *batch_adjustment;
   GtkWidget      *speed_section;
   GtkLabel       *throughput;
   GtkWidget      *memory_section;
@@ -127,6 +129,79 @@ clip_changed_cb (GradusTrainPanel *self)
 }
 
 static void
+send_batch_cb (gpointer data)
+{
+  GradusTrainPanel *self = data;
+
+  self->settle_batch = 0;
+  if (self->item != NULL)
+    gradus_workbench_set_option (self->workbench, self->item, "batch_size",
+                                 gtk_adjustment_get_value (self->batch_adjustment));
+}
+
+static void
+batch_changed_cb (GradusTrainPanel *self)
+{
+  if (self->updating)
+    return;
+
+  g_clear_handle_id (&self->settle_batch, g_source_remove);
+  self->settle_batch = g_timeout_add_once (SETTLE_MS, send_batch_cb, self);
+}
+
+/* No clipping is not clipping at zero. */
+static gboolean
+clip_output_cb (GtkSpinButton *spin, gpointer data)
+{
+  if (gtk_spin_button_get_value (spin) > 0)
+    return FALSE;
+
+  /* Translators: gradients are not clipped. */
+  gtk_editable_set_text (GTK_EDITABLE (spin), C_("clip", "off"));
+
+  return TRUE;
+}
+
+static int
+clip_input_cb (GtkSpinButton *spin, double *value, gpointer data)
+{
+  if (g_utf8_collate (gtk_editable_get_text (GTK_EDITABLE (spin)), C_("clip", "off")) != 0)
+    return FALSE;
+  *value = 0;
+
+  return TRUE;
+}
+
+/* The value that was set by hand last, or else the recipe's. */
+static double
+option_of (GradusTrainPanel *self, const char *name, double recipe)
+{
+  double set = self->data != NULL ? gradus_run_data_get_option (self->data, name) : NAN;
+
+  return isnan (set) ? recipe : set;
+}
+
+static void
+update_options (GradusTrainPanel *self)
+{
+  const GradusRunDetails *details =
+    self->item != NULL ? gradus_run_item_get_details (self->item) : NULL;
+  double clip = option_of (self, "clip", details != NULL ? details->clip : NAN);
+  double planned = details != NULL ? (double) details->batch_size : 0;
+  double batch = option_of (self, "batch_size", planned);
+
+  self->updating = TRUE;
+  if (self->settle_clip == 0)
+    gtk_adjustment_set_value (self->clip_adjustment, isnan (clip) ? 0 : clip);
+  /* Memory was planned for the recipe's batch: none can be larger. */
+  gtk_adjustment_set_upper (self->batch_adjustment, MAX (planned, batch));
+  gtk_adjustment_set_lower (self->batch_adjustment, MIN (1, planned));
+  if (self->settle_batch == 0)
+    gtk_adjustment_set_value (self->batch_adjustment, batch);
+  self->updating = FALSE;
+}
+
+static void
 update_rate (GradusTrainPanel *self)
 {
   const GradusRunDetails *details = gradus_run_item_get_details (self->item);
@@ -181,23 +256,18 @@ static void
 update_progress (GradusTrainPanel *self)
 {
   const GradusRunInfo *info = gradus_run_item_get_info (self->item);
-  const GradusRunDetails *details = gradus_run_item_get_details (self->item);
   gint64 step = info != NULL ? info->last_step : 0;
   gint64 n_steps = gradus_run_item_get_n_steps (self->item);
   g_autofree char *done = gradus_format_count (step);
   g_autofree char *all = gradus_format_count (n_steps);
   g_autofree char *of = n_steps > 0 ? g_strdup_printf (" / %s", all) : g_strdup ("");
   g_autofree char *elapsed = gradus_format_duration (info != NULL ? info->last_time / 1000.0 : 0);
-  g_autofree char *batch = NULL;
 
   gtk_progress_bar_set_fraction (self->progress,
                                  n_steps > 0 ? CLAMP ((double) step / n_steps, 0, 1) : 0);
   gtk_label_set_label (self->step, done);
   gtk_label_set_label (self->n_steps, of);
   gtk_label_set_label (self->elapsed, elapsed);
-
-  batch = gradus_format_count (details != NULL ? details->batch_size : 0);
-  gtk_label_set_label (self->batch, details != NULL && details->batch_size > 0 ? batch : "–");
 }
 
 static void
@@ -350,6 +420,19 @@ update_item (GradusTrainPanel *self)
     gradus_workbench_request_summary (self->workbench, self->item);
   update_buttons (self);
   update_progress (self);
+  update_options (self);
+  update_rate (self);
+}
+
+/* What was refused is not shown as if it had been taken. */
+static void
+refused_cb (GradusTrainPanel *self)
+{
+  if (self->item == NULL)
+    return;
+
+  self->sent_rate = NAN;
+  update_options (self);
   update_rate (self);
 }
 
@@ -358,23 +441,19 @@ focus_changed_cb (GradusTrainPanel *self)
 {
   GradusRunItem *item = gradus_workbench_get_focus (self->workbench);
   GradusRunData *data = gradus_workbench_get_data (self->workbench, item);
-  const GradusRunDetails *details = item != NULL ? gradus_run_item_get_details (item) : NULL;
 
   if (self->item == item && self->data == data)
     return;
 
   g_clear_handle_id (&self->settle_rate, g_source_remove);
   g_clear_handle_id (&self->settle_clip, g_source_remove);
+  g_clear_handle_id (&self->settle_batch, g_source_remove);
   self->sent_rate = NAN;
   g_set_object (&self->item, item);
   g_set_object (&self->data, data);
   g_signal_group_set_target (self->item_signals, item);
   g_signal_group_set_target (self->data_signals, data);
 
-  self->updating = TRUE;
-  gtk_adjustment_set_value (self->clip_adjustment,
-                            details != NULL && !isnan (details->clip) ? details->clip : 0);
-  self->updating = FALSE;
   update_item (self);
   update_data (self);
   update_checkpoints (self);
@@ -389,6 +468,7 @@ gradus_train_panel_dispose (GObject *object)
 
   g_clear_handle_id (&self->settle_rate, g_source_remove);
   g_clear_handle_id (&self->settle_clip, g_source_remove);
+  g_clear_handle_id (&self->settle_batch, g_source_remove);
   g_clear_object (&self->item_signals);
   g_clear_object (&self->data_signals);
   g_clear_object (&self->item);
@@ -429,7 +509,8 @@ gradus_train_panel_class_init (GradusTrainPanelClass *klass)
   BIND (rate_adjustment);
   BIND (clip_spin);
   BIND (clip_adjustment);
-  BIND (batch);
+  BIND (batch_spin);
+  BIND (batch_adjustment);
   BIND (speed_section);
   BIND (throughput);
   BIND (memory_section);
@@ -461,10 +542,18 @@ gradus_train_panel_init (GradusTrainPanel *self)
   g_signal_connect_swapped (self->clip_adjustment, "value-changed", G_CALLBACK (clip_changed_cb),
                             self);
 
+  g_signal_connect (self->clip_spin, "output", G_CALLBACK (clip_output_cb), NULL);
+  g_signal_connect (self->clip_spin, "input", G_CALLBACK (clip_input_cb), NULL);
+  gtk_spin_button_update (GTK_SPIN_BUTTON (self->clip_spin));
+  g_signal_connect_swapped (self->batch_adjustment, "value-changed",
+                            G_CALLBACK (batch_changed_cb), self);
+
   self->item_signals = g_signal_group_new (GRADUS_TYPE_RUN_ITEM);
   g_signal_group_connect_swapped (self->item_signals, "changed", G_CALLBACK (update_item), self);
   self->data_signals = g_signal_group_new (GRADUS_TYPE_RUN_DATA);
   g_signal_group_connect_swapped (self->data_signals, "changed", G_CALLBACK (update_data), self);
+  g_signal_group_connect_swapped (self->data_signals, "events-changed",
+                                  G_CALLBACK (update_options), self);
   g_signal_group_connect_swapped (self->data_signals, "checkpoints-changed",
                                   G_CALLBACK (update_checkpoints), self);
 }
@@ -476,6 +565,8 @@ gradus_train_panel_set_workbench (GradusTrainPanel *self, GradusWorkbench *workb
 
   self->workbench = g_object_ref (workbench);
   g_signal_connect_object (workbench, "focus-data", G_CALLBACK (focus_changed_cb), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (workbench, "refused", G_CALLBACK (refused_cb), self,
                            G_CONNECT_SWAPPED);
   focus_changed_cb (self);
 }

@@ -380,6 +380,8 @@ gradus_window_new (GtkApplication *application, GradusWorkbench *workbench)
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (workbench, "run-ended", G_CALLBACK (run_ended_cb), self,
                            G_CONNECT_SWAPPED);
+  g_signal_connect_object (workbench, "refused", G_CALLBACK (_gradus_window_toast), self,
+                           G_CONNECT_SWAPPED);
   g_signal_connect_object (workbench, "trouble", G_CALLBACK (trouble_cb), self, G_CONNECT_SWAPPED);
   focus_changed_cb (self);
 

@@ -64,6 +64,7 @@ enum
 enum
 {
   SIGNAL_RUN_ENDED,
+  SIGNAL_REFUSED,
   SIGNAL_TROUBLE,
   SIGNAL_SHOWN_CHANGED,
   SIGNAL_FOCUS_DATA,
@@ -448,6 +449,18 @@ set_state (GradusWorkbench *self, GradusWorkbenchState state)
 }
 
 static void
+apply_detail (GradusWorkbench *self, GradusRunData *data, GradusFeedDetail *detail)
+{
+  g_autoptr (GradusRunData) keep = g_object_ref (data);
+  g_autofree char *refusal = NULL;
+
+  gradus_run_data_apply (data, detail);
+  refusal = gradus_run_data_take_refusal (data);
+  if (refusal != NULL)
+    g_signal_emit (self, signals[SIGNAL_REFUSED], 0, refusal);
+}
+
+static void
 take_update_cb (GradusFeedUpdate *update, gpointer user_data)
 {
   GradusWorkbench *self = user_data;
@@ -473,7 +486,7 @@ take_update_cb (GradusFeedUpdate *update, gpointer user_data)
       guint *ticket = g_hash_table_lookup (self->tickets, &detail->run);
 
       if (data != NULL && ticket != NULL && *ticket == detail->ticket)
-        gradus_run_data_apply (data, detail);
+        apply_detail (self, data, detail);
     }
 
   find_active (self);
@@ -536,10 +549,13 @@ gradus_workbench_open (GradusWorkbench *self)
 {
   g_return_if_fail (GRADUS_IS_WORKBENCH (self));
 
-  if (self->feed != NULL)
-    return;
-
   set_state (self, GRADUS_WORKBENCH_OPENING);
+  if (self->feed != NULL)
+    {
+      gradus_feed_refresh (self->feed);
+      return;
+    }
+
   gradus_service_run (self->service, FALSE, open_job, self, NULL, opened_cb, g_object_ref (self));
 }
 
@@ -1117,6 +1133,8 @@ gradus_workbench_class_init (GradusWorkbenchClass *klass)
   signals[SIGNAL_RUN_ENDED] =
     g_signal_new ("run-ended", GRADUS_TYPE_WORKBENCH, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                   G_TYPE_NONE, 3, G_TYPE_STRING, G_TYPE_STRING, G_TYPE_BOOLEAN);
+  signals[SIGNAL_REFUSED] = g_signal_new ("refused", GRADUS_TYPE_WORKBENCH, G_SIGNAL_RUN_LAST, 0,
+                                          NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
   signals[SIGNAL_TROUBLE] = g_signal_new ("trouble", GRADUS_TYPE_WORKBENCH, G_SIGNAL_RUN_LAST, 0,
                                           NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
   signals[SIGNAL_SHOWN_CHANGED] = g_signal_new ("shown-changed", GRADUS_TYPE_WORKBENCH,

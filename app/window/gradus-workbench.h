@@ -26,6 +26,7 @@ typedef enum
  *
  * Signals:
  *   "run-ended" (name, outcome, good): a run of this process is over; @outcome is a sentence
+ *   "refused" (message): the run did not take a command, and says why
  *   "trouble" (message): something asked for could not be done
  *   "shown-changed": other runs are in the charts, or in other colours
  *   "focus-data": the data of the focused run is there or is another object
