@@ -380,7 +380,7 @@ gradus_run_data_take_refusal (GradusRunData *self)
       if (event->id <= heard)
         continue;
       self->heard_event = MAX (self->heard_event, event->id);
-      if (event->severity == GRADUS_SEVERITY_ERROR &&
+      if (event->severity >= GRADUS_SEVERITY_WARNING &&
           (event->kind == GRADUS_EVENT_INTERVENTION || event->kind == GRADUS_EVENT_MESSAGE))
         refusal = event->message;
     }
