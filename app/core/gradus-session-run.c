@@ -177,17 +177,15 @@ run_prepared (GradusSession  *self,
   g_autofree char *path = NULL;
   GradusRunStatus  status = GRADUS_RUN_FAILED;
 
-  if (job->resume
-      && (!find_start (self, job, &start, error)
-          || !gradus_recorder_rewind (self->recorder, ((GradusTap *)observer)->inner, start.step,
-                                      error)))
-    {
-      g_free (start.path);
-      return GRADUS_RUN_FAILED;
-    }
+  if (job->resume && !find_start (self, job, &start, error))
+    return GRADUS_RUN_FAILED;
   path = start.path;
   preparation = prepare (self, job, observer, &start, error);
-  if (preparation == NULL)
+  /* Not before all is there to go on with: what it deletes cannot be had again. */
+  if (preparation == NULL
+      || (job->resume
+          && !gradus_recorder_rewind (self->recorder, ((GradusTap *)observer)->inner, start.step,
+                                      error)))
     return GRADUS_RUN_FAILED;
   *begun = TRUE;
   set_trainer (self, preparation->trainer);

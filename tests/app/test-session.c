@@ -203,6 +203,35 @@ test_resume_refused (void)
   app_fixture_remove (folder);
 }
 
+/* A resume that cannot begin takes nothing away: here no checkpoint is left, and the model no longer
+ * fits the data. */
+static void
+test_resume_keeps (void)
+{
+  g_autofree char *folder = app_fixture_folder ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusRecipe) recipe = app_fixture_line ("fit.epochs=2", NULL);
+  g_autofree char *uuid = train (folder, recipe);
+  g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", uuid, NULL);
+  g_autoptr (GradusSession) session = gradus_session_new (folder, &error);
+  g_autofree char *again = NULL;
+  g_autoptr (GArray) loss = NULL;
+
+  g_assert_no_error (error);
+  app_fixture_remove (checkpoints);
+  again = gradus_session_resume (
+      session, uuid,
+      (const char *const[]){ "fit.epochs=3", "model.config.layers.0.config.batch_shape=[null, 7]",
+                             NULL },
+      &error);
+  g_assert_no_error (error);
+  gradus_session_wait (session);
+  g_assert_cmpint (status_of (folder, uuid), ==, GRADUS_RUN_FAILED);
+  loss = app_fixture_scalars (folder, uuid, "train/loss");
+  g_assert_cmpuint (loss->len, ==, 2 * 28);
+  app_fixture_remove (folder);
+}
+
 static void
 test_commands (void)
 {
@@ -397,6 +426,7 @@ main (int argc, char **argv)
   g_test_add_func ("/session/same-seed", test_same_seed);
   g_test_add_func ("/session/stop-and-resume", test_stop_and_resume);
   g_test_add_func ("/session/resume-refused", test_resume_refused);
+  g_test_add_func ("/session/resume-keeps", test_resume_keeps);
   g_test_add_func ("/session/commands", test_commands);
   g_test_add_func ("/session/queue", test_queue);
   g_test_add_func ("/session/failed", test_failed);
