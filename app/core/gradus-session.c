@@ -98,6 +98,8 @@ on_stalled (gboolean stalled, const char *reason, gpointer data)
   if (!stalled)
     self->stalled = FALSE;
   g_mutex_unlock (&self->mutex);
+  if (self->listener.stalled != NULL)
+    self->listener.stalled (stalled, reason, self->listener_data);
   if (self->listener.event != NULL && stalled)
     self->listener.event ("", 0, GRADUS_SEVERITY_WARNING, reason, NULL, self->listener_data);
 }

@@ -80,6 +80,8 @@ typedef struct
                  gpointer       data);
   /* @error: why it failed, or NULL. */
   void (*ended) (const char *uuid, GradusRunStatus status, const GError *error, gpointer data);
+  /* The log cannot be written and the run waits, @reason says why; or it can be again. */
+  void (*stalled) (gboolean stalled, const char *reason, gpointer data);
 } GradusSessionListener;
 
 /* Opens (and makes) the workspace and starts the recorder. @workspace: folder, NULL for the

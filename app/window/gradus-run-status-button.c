@@ -81,7 +81,8 @@ update (GradusRunStatusButton *self)
     return;
 
   epoch = describe_epoch (item);
-  left = describe_left (item);
+  left = gradus_workbench_get_stall (self->workbench) != NULL ? g_strdup (_("waiting"))
+                                                              : describe_left (item);
   color = gradus_run_item_get_color (item);
   gtk_label_set_label (GTK_LABEL (self->name), gradus_run_item_get_name (item));
   gtk_label_set_label (GTK_LABEL (self->epoch), epoch);
@@ -157,6 +158,7 @@ gradus_run_status_button_set_workbench (GradusRunStatusButton *self, GradusWorkb
   g_return_if_fail (GRADUS_IS_RUN_STATUS_BUTTON (self));
 
   self->workbench = g_object_ref (workbench);
+  g_signal_connect_object (workbench, "stalled", G_CALLBACK (update), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (workbench, "notify::active", G_CALLBACK (active_changed_cb), self,
                            G_CONNECT_SWAPPED);
   active_changed_cb (self);

@@ -16,6 +16,14 @@ struct _GradusService
   GradusSession   *session;
 };
 
+enum
+{
+  SIGNAL_STALLED,
+  N_SIGNALS,
+};
+
+static guint signals[N_SIGNALS];
+
 G_DEFINE_FINAL_TYPE (GradusService, gradus_service, G_TYPE_OBJECT)
 
 typedef struct
@@ -65,6 +73,9 @@ static void
 gradus_service_class_init (GradusServiceClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = gradus_service_finalize;
+
+  signals[SIGNAL_STALLED] = g_signal_new ("stalled", GRADUS_TYPE_SERVICE, G_SIGNAL_RUN_LAST, 0,
+                                          NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
 }
 
 static void
@@ -143,11 +154,48 @@ gradus_service_get_workspace (GradusService *self, GError **error)
   return workspace;
 }
 
+typedef struct
+{
+  GradusService *service;
+  char          *reason;
+} Stall;
+
+static void
+stall_free (gpointer data)
+{
+  Stall *stall = data;
+
+  g_object_unref (stall->service);
+  g_free (stall->reason);
+  g_free (stall);
+}
+
+static gboolean
+tell_stall_cb (gpointer data)
+{
+  Stall *stall = data;
+
+  g_signal_emit (stall->service, signals[SIGNAL_STALLED], 0, stall->reason);
+
+  return G_SOURCE_REMOVE;
+}
+
+/* On the recorder's thread. */
+static void
+stalled_cb (gboolean stalled, const char *reason, gpointer data)
+{
+  Stall *stall = g_new0 (Stall, 1);
+
+  stall->service = g_object_ref (data);
+  stall->reason = stalled ? g_strdup (reason) : NULL;
+  g_main_context_invoke_full (NULL, G_PRIORITY_DEFAULT, tell_stall_cb, stall, stall_free);
+}
+
 GradusSession *
 gradus_service_get_session (GradusService *self, GError **error)
 {
+  static const GradusSessionListener listener = { .stalled = stalled_cb };
   GradusSession *session;
-
   GradusWorkspace *workspace = gradus_service_get_workspace (self, error);
 
   if (workspace == NULL)
@@ -155,7 +203,11 @@ gradus_service_get_session (GradusService *self, GError **error)
 
   g_mutex_lock (&self->lock);
   if (self->session == NULL)
-    self->session = gradus_session_new_in (workspace, error);
+    {
+      self->session = gradus_session_new_in (workspace, error);
+      if (self->session != NULL)
+        gradus_session_set_listener (self->session, &listener, self);
+    }
   session = self->session;
   g_mutex_unlock (&self->lock);
 

@@ -17,6 +17,7 @@ struct _GradusWindow
 
   GradusWorkbench *workbench;
   GSignalGroup    *focus_signals;
+  AdwToast        *stall; /* stays as long as the log cannot be written */
   gboolean         closing; /* what closing means has been settled */
 
   /* Template widgets */

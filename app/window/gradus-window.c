@@ -252,6 +252,23 @@ run_ended_cb (GradusWindow *self, const char *name, const char *outcome, gboolea
 }
 
 static void
+stalled_cb (GradusWindow *self, const char *reason)
+{
+  if (self->stall != NULL)
+    adw_toast_dismiss (self->stall);
+  g_clear_object (&self->stall);
+  if (reason != NULL)
+    {
+      g_autofree char *escaped = g_markup_escape_text (reason, -1);
+
+      self->stall = adw_toast_new (escaped);
+      adw_toast_set_timeout (self->stall, 0);
+      adw_toast_set_priority (self->stall, ADW_TOAST_PRIORITY_HIGH);
+      adw_toast_overlay_add_toast (self->toasts, g_object_ref (self->stall));
+    }
+}
+
+static void
 trouble_cb (GradusWindow *self, const char *message)
 {
   show_problem (self, _("That Did Not Work"), message);
@@ -297,6 +314,7 @@ gradus_window_dispose (GObject *object)
   GradusWindow *self = GRADUS_WINDOW (object);
 
   g_clear_object (&self->focus_signals);
+  g_clear_object (&self->stall);
   g_clear_object (&self->workbench);
 
   G_OBJECT_CLASS (gradus_window_parent_class)->dispose (object);
@@ -383,6 +401,8 @@ gradus_window_new (GtkApplication *application, GradusWorkbench *workbench)
   g_signal_connect_object (workbench, "refused", G_CALLBACK (_gradus_window_toast), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (workbench, "trouble", G_CALLBACK (trouble_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (workbench, "stalled", G_CALLBACK (stalled_cb), self, G_CONNECT_SWAPPED);
+  stalled_cb (self, gradus_workbench_get_stall (workbench));
   focus_changed_cb (self);
 
   return self;

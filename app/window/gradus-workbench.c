@@ -29,6 +29,7 @@ struct _GradusWorkbench
   GradusWorkbenchState state;
   char                *error;
   char                *read_only_reason;
+  char                *stall;
 
   GListStore    *runs;
   GHashTable    *by_id;  /* id -> GradusRunItem */
@@ -65,6 +66,7 @@ enum
 {
   SIGNAL_RUN_ENDED,
   SIGNAL_REFUSED,
+  SIGNAL_STALLED,
   SIGNAL_TROUBLE,
   SIGNAL_SHOWN_CHANGED,
   SIGNAL_FOCUS_DATA,
@@ -1107,6 +1109,7 @@ gradus_workbench_finalize (GObject *object)
   g_hash_table_unref (self->tickets);
   g_free (self->error);
   g_free (self->read_only_reason);
+  g_free (self->stall);
   g_free (self->focus_uuid);
   g_clear_pointer (&self->focus_summary, gradus_summary_free);
   g_free (self->variable);
@@ -1135,6 +1138,8 @@ gradus_workbench_class_init (GradusWorkbenchClass *klass)
                   G_TYPE_NONE, 3, G_TYPE_STRING, G_TYPE_STRING, G_TYPE_BOOLEAN);
   signals[SIGNAL_REFUSED] = g_signal_new ("refused", GRADUS_TYPE_WORKBENCH, G_SIGNAL_RUN_LAST, 0,
                                           NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[SIGNAL_STALLED] = g_signal_new ("stalled", GRADUS_TYPE_WORKBENCH, G_SIGNAL_RUN_LAST, 0,
+                                          NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
   signals[SIGNAL_TROUBLE] = g_signal_new ("trouble", GRADUS_TYPE_WORKBENCH, G_SIGNAL_RUN_LAST, 0,
                                           NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
   signals[SIGNAL_SHOWN_CHANGED] = g_signal_new ("shown-changed", GRADUS_TYPE_WORKBENCH,
@@ -1156,12 +1161,23 @@ gradus_workbench_init (GradusWorkbench *self)
   self->tickets = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
 }
 
+/* The one thing that cannot come through the log. */
+static void
+stalled_cb (GradusWorkbench *self, const char *reason)
+{
+  g_free (self->stall);
+  self->stall = g_strdup (reason);
+  g_signal_emit (self, signals[SIGNAL_STALLED], 0, reason);
+}
+
 GradusWorkbench *
 gradus_workbench_new (const char *workspace)
 {
   GradusWorkbench *self = g_object_new (GRADUS_TYPE_WORKBENCH, NULL);
 
   self->service = gradus_service_new (workspace);
+  g_signal_connect_object (self->service, "stalled", G_CALLBACK (stalled_cb), self,
+                           G_CONNECT_SWAPPED);
 
   return self;
 }
@@ -1182,6 +1198,12 @@ const char *
 gradus_workbench_get_read_only_reason (GradusWorkbench *self)
 {
   return self->read_only_reason;
+}
+
+const char *
+gradus_workbench_get_stall (GradusWorkbench *self)
+{
+  return self->stall;
 }
 
 const char *

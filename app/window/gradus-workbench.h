@@ -27,6 +27,7 @@ typedef enum
  * Signals:
  *   "run-ended" (name, outcome, good): a run of this process is over; @outcome is a sentence
  *   "refused" (message): the run did not take a command, and says why
+ *   "stalled" (reason): the log cannot be written and the run waits; NULL: it can be again
  *   "trouble" (message): something asked for could not be done
  *   "shown-changed": other runs are in the charts, or in other colours
  *   "focus-data": the data of the focused run is there or is another object
@@ -44,6 +45,8 @@ GradusWorkbenchState gradus_workbench_get_state (GradusWorkbench *self);
 const char *gradus_workbench_get_error (GradusWorkbench *self);
 /* NULL, or why nothing can be written. */
 const char *gradus_workbench_get_read_only_reason (GradusWorkbench *self);
+/* NULL, or why the run waits for the log. */
+const char *gradus_workbench_get_stall (GradusWorkbench *self);
 const char *gradus_workbench_get_path (GradusWorkbench *self);
 
 /* (element-type GradusRunItem): the draft, then the newest first. */
