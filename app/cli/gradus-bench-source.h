@@ -5,18 +5,22 @@
 
 G_BEGIN_DECLS
 
+/* Called by next() before it hands out batch @position, on the thread that trains. */
+typedef void (*GradusBenchFunc) (gint64 position, gpointer data);
+
 /**
  * gradus_bench_source_new:
  * @rank, @dims: of one sample, float32
- * @times: (element-type gint64): gets the monotonic time in nanoseconds of every call of next()
+ * @func, @data: called by every next()
  *
  * Batches of random numbers with ten classes, made beforehand, so that nothing but the step itself
- * takes time. @times must outlive it.
+ * takes time.
  */
-GradusBatchSource *gradus_bench_source_new (guint         rank,
-                                            const gint64 *dims,
-                                            guint         batch_size,
-                                            gint64        n_batches,
-                                            GArray       *times);
+GradusBatchSource *gradus_bench_source_new (guint           rank,
+                                            const gint64   *dims,
+                                            guint           batch_size,
+                                            gint64          n_batches,
+                                            GradusBenchFunc func,
+                                            gpointer        data);
 
 G_END_DECLS

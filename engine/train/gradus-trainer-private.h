@@ -110,6 +110,7 @@ struct _GradusTrainer
   GradusSeries         series;
   GradusProcessMemory  process;
   double               log_seconds;
+  gboolean             mute; /* steps are not recorded */
   gboolean             paused, stop, step_once;
 
   GMutex   lock; /* guards what follows */

@@ -180,7 +180,7 @@ gradus_trainer_record_step (GradusTrainer *self, const GradusStepResult *result,
 {
   gint64 begun = g_get_monotonic_time ();
 
-  if (self->config.observer == NULL)
+  if (self->config.observer == NULL || self->mute)
     return TRUE;
   if (is_due (self, self->options->histograms_every) && !record_histograms (self, error))
     return FALSE;
@@ -189,6 +189,12 @@ gradus_trainer_record_step (GradusTrainer *self, const GradusStepResult *result,
   if (is_due (self, self->options->scalars_every))
     record_scalars (self, result, begun);
   return TRUE;
+}
+
+void
+gradus_trainer_set_recording (GradusTrainer *self, gboolean recording)
+{
+  self->mute = !recording;
 }
 
 void

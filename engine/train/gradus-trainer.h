@@ -101,6 +101,11 @@ char               *gradus_trainer_plan_text (GradusTrainer *self);
  */
 GradusRunStatus gradus_trainer_run (GradusTrainer *self, GError **error);
 
+/* Whether steps are recorded from here on; they are until this says otherwise. Off leaves out all
+ * that recording a step costs, to measure it. On the thread that trains, between two steps (the
+ * batch source's next() is). */
+void gradus_trainer_set_recording (GradusTrainer *self, gboolean recording);
+
 typedef enum
 {
   GRADUS_COMMAND_PAUSE,
