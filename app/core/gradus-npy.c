@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "source/gradus-file.h"
+
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES 6
 #define MAX_HEADER 65536
@@ -28,12 +30,15 @@ static gboolean
 refuse (GError **error, const char *path, const char *format, ...)
 {
   g_autofree char *what = NULL;
+  g_autofree char *text = NULL;
   va_list          args;
 
   va_start (args, format);
   what = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED, "%s: %s", path, what);
+  /* What the file says may be any bytes. */
+  text = g_utf8_make_valid (what, -1);
+  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED, "%s: %s", path, text);
   return FALSE;
 }
 
@@ -233,16 +238,17 @@ swap_bytes (GradusNpy *self)
 }
 
 static gboolean
-load_data (GradusNpy *self, const char *path, const guint8 *data, gsize length, GError **error)
+load_data (GradusNpy *self, GradusFile *file, gsize start, GError **error)
 {
   gint64 count = gradus_shape_count (&self->shape);
   gsize  size = gradus_dtype_size (self->dtype);
+  gsize  length = file->size - start;
 
   if (count < 0 || (guint64)count > G_MAXSSIZE / size || (gsize)count * size != length)
     {
       g_autofree char *shape = gradus_shape_to_string (&self->shape);
 
-      return refuse (error, path,
+      return refuse (error, file->path,
                      _ ("The header speaks of an array of shape %s of %s, but %zu bytes of data "
                         "are there. Save the array anew."),
                      shape, gradus_dtype_name (self->dtype), length);
@@ -253,49 +259,46 @@ load_data (GradusNpy *self, const char *path, const guint8 *data, gsize length, 
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
                    _ ("%s does not fit into the memory that is free. Ask for fewer samples."),
-                   path);
+                   file->path);
       return FALSE;
     }
-  memcpy (self->data, data, length);
+  return gradus_file_read (file, start, self->data, length, error);
+}
+
+static gboolean
+load (GradusNpy *self, GradusFile *file, GError **error)
+{
+  gsize              room = MIN (file->size, 12 + MAX_HEADER);
+  g_autofree guint8 *head = g_malloc (room + 1);
+  gsize              start = 0;
+  gsize              end = 0;
+  gboolean           swap = FALSE;
+
+  if (!gradus_file_read (file, 0, head, room, error)
+      || !find_header (file->path, head, room, &start, &end, error)
+      || !parse_header (self, file->path,
+                        (Scanner){ (const char *)head + start, (const char *)head + end }, &swap,
+                        error)
+      || !load_data (self, file, end, error))
+    return FALSE;
+  if (swap)
+    swap_bytes (self);
   return TRUE;
 }
 
 GradusNpy *
 gradus_npy_read (const char *path, GError **error)
 {
-  g_autoptr (GMappedFile) file = NULL;
   g_autoptr (GradusNpy) self = NULL;
-  g_autoptr (GError) local = NULL;
-  const guint8 *data = NULL;
-  gsize         length = 0;
-  gsize         start = 0;
-  gsize         end = 0;
-  gboolean      swap = FALSE;
+  GradusFile file = { .fd = -1 };
+  gboolean   fine = FALSE;
 
   g_return_val_if_fail (path != NULL, NULL);
 
-  file = g_mapped_file_new (path, FALSE, &local);
-  if (file == NULL)
-    {
-      g_set_error (error, GRADUS_ERROR,
-                   g_error_matches (local, G_FILE_ERROR, G_FILE_ERROR_NOENT)
-                       ? GRADUS_ERROR_NOT_FOUND
-                       : GRADUS_ERROR_IO,
-                   _ ("%s cannot be read: %s"), path, local->message);
-      return NULL;
-    }
-  data = (const guint8 *)g_mapped_file_get_contents (file);
-  length = g_mapped_file_get_length (file);
   self = g_new0 (GradusNpy, 1);
-  if (!find_header (path, data, length, &start, &end, error)
-      || !parse_header (self, path,
-                        (Scanner){ (const char *)data + start, (const char *)data + end }, &swap,
-                        error)
-      || !load_data (self, path, data + end, length - end, error))
-    return NULL;
-  if (swap)
-    swap_bytes (self);
-  return g_steal_pointer (&self);
+  fine = gradus_file_open (&file, path, error) && load (self, &file, error);
+  gradus_file_close (&file);
+  return fine ? g_steal_pointer (&self) : NULL;
 }
 
 void

@@ -20,9 +20,12 @@ subset_new (gint64 n)
   GradusSubset *self = g_new0 (GradusSubset, 1);
 
   self->n_blocks = (n + 64 * BLOCK - 1) / (64 * BLOCK);
-  self->words = g_new0 (guint64, self->n_blocks * BLOCK);
-  self->before = g_new0 (gint64, self->n_blocks);
-  return self;
+  self->words = g_try_new0 (guint64, self->n_blocks * BLOCK);
+  self->before = g_try_new0 (gint64, self->n_blocks);
+  if (self->words != NULL && self->before != NULL)
+    return self;
+  gradus_subset_free (self);
+  return NULL;
 }
 
 static void
@@ -36,15 +39,19 @@ subset_count (GradusSubset *self)
     }
 }
 
-void
+gboolean
 gradus_subset_draw (guint64 seed, gint64 n, gint64 count, GradusSubset **drawn, GradusSubset **rest)
 {
   GradusPermutation permutation;
 
-  g_return_if_fail (n > 0 && count >= 0 && count <= n);
+  g_return_val_if_fail (n > 0 && count >= 0 && count <= n, FALSE);
 
-  *drawn = subset_new (n);
-  *rest = subset_new (n);
+  *rest = NULL;
+  if ((*drawn = subset_new (n)) == NULL || (*rest = subset_new (n)) == NULL)
+    {
+      g_clear_pointer (drawn, gradus_subset_free);
+      return FALSE;
+    }
   gradus_permutation_init (&permutation, seed, gradus_philox_stream ("split"), n);
   for (gint64 i = 0; i < count; i++)
     {
@@ -57,6 +64,7 @@ gradus_subset_draw (guint64 seed, gint64 n, gint64 count, GradusSubset **drawn, 
       (*rest)->words[i / 64] |= G_GUINT64_CONSTANT (1) << i % 64;
   subset_count (*drawn);
   subset_count (*rest);
+  return TRUE;
 }
 
 void

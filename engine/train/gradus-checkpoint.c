@@ -8,32 +8,105 @@
 #include "train/gradus-file-writer.h"
 #include "train/gradus-safetensors.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <glib/gi18n-lib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct _GradusCheckpoint
 {
   char             *path;
-  GMappedFile      *file;
+  guint8           *bytes; /* of the whole file */
   GradusSafetensors tensors;
   JsonNode         *state;
   gint64            step, epoch;
 };
 
 static gboolean
-map_file (GradusCheckpoint *self, GError **error)
+fail (GradusCheckpoint *self, int number, GError **error)
 {
-  g_autoptr (GError) inner = NULL;
-
-  if ((self->file = g_mapped_file_new (self->path, FALSE, &inner)) != NULL)
-    return TRUE;
-  if (g_error_matches (inner, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+  if (number == ENOENT)
     g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NOT_FOUND,
                  _("There is no checkpoint “%s”. Choose another one."), self->path);
   else
     g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_IO, _("“%s” could not be read: %s."),
-                 self->path, inner->message);
+                 self->path, g_strerror (number));
   return FALSE;
+}
+
+static gboolean
+read_bytes (GradusCheckpoint *self, int fd, gsize from, gsize to, GError **error)
+{
+  while (from < to)
+    {
+      gssize got = pread (fd, self->bytes + from, to - from, from);
+
+      if (got < 0 && errno == EINTR)
+        continue;
+      if (got < 0)
+        return fail (self, errno, error);
+      if (got == 0)
+        {
+          g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_CORRUPT,
+                       _("“%s” was cut short while it was read. Use another checkpoint."),
+                       self->path);
+          return FALSE;
+        }
+      from += got;
+    }
+  return TRUE;
+}
+
+/* The header, and what the header says is in the file, is held against the file's size before the
+ * rest is read. A mapping would end the process if somebody cut the file short. */
+static gboolean
+read_tensors (GradusCheckpoint *self, int fd, gsize size, GError **error)
+{
+  guint64 length = 0;
+  gsize   header;
+
+  if ((self->bytes = g_try_malloc (MAX (size, 1))) == NULL)
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
+                   _("There is no memory for the %1$zu bytes of “%2$s”. Close other programs."),
+                   size, self->path);
+      return FALSE;
+    }
+  header = MIN (size, sizeof length);
+  if (!read_bytes (self, fd, 0, header, error))
+    return FALSE;
+  memcpy (&length, self->bytes, header);
+  length = MIN (GUINT64_FROM_LE (length), GRADUS_SAFETENSORS_MAX_HEADER);
+  header = MIN (size, MAX (8 + length, 16));
+  return read_bytes (self, fd, MIN (size, 8), header, error) &&
+         gradus_safetensors_read (&self->tensors, self->bytes, size, self->path, error) &&
+         read_bytes (self, fd, header, size, error);
+}
+
+static gboolean
+read_file (GradusCheckpoint *self, GError **error)
+{
+  /* Not to be held up by a pipe that nobody writes into. */
+  int         fd = open (self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat info;
+  gboolean    ok = FALSE;
+
+  if (fd < 0)
+    return fail (self, errno, error);
+  if (fstat (fd, &info) < 0)
+    fail (self, errno, error);
+  else if (S_ISDIR (info.st_mode))
+    fail (self, EISDIR, error);
+  else if (!S_ISREG (info.st_mode))
+    g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_CORRUPT,
+                 _("“%s” is not a regular file. Choose a checkpoint or an exported file of Gradus."),
+                 self->path);
+  else
+    ok = read_tensors (self, fd, info.st_size, error);
+  close (fd);
+  return ok;
 }
 
 static gboolean
@@ -83,11 +156,7 @@ gradus_checkpoint_open (const char *path, GError **error)
   g_autoptr (GradusCheckpoint) self = g_new0 (GradusCheckpoint, 1);
 
   self->path = g_strdup (path);
-  if (!map_file (self, error) ||
-      !gradus_safetensors_read (&self->tensors,
-                                (const guint8 *) g_mapped_file_get_contents (self->file),
-                                g_mapped_file_get_length (self->file), path, error) ||
-      !read_state (self, error))
+  if (!read_file (self, error) || !read_state (self, error))
     return NULL;
   return g_steal_pointer (&self);
 }
@@ -97,7 +166,7 @@ gradus_checkpoint_close (GradusCheckpoint *self)
 {
   gradus_safetensors_clear (&self->tensors);
   g_clear_pointer (&self->state, json_node_unref);
-  g_clear_pointer (&self->file, g_mapped_file_unref);
+  g_free (self->bytes);
   g_free (self->path);
   g_free (self);
 }

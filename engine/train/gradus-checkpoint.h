@@ -11,9 +11,9 @@ G_BEGIN_DECLS
  * A checkpoint file opened for reading: one safetensors file whose __metadata__ member "gradus"
  * holds the rest as JSON (format version, step, epoch, position, seed, counters, live overrides,
  * best value, metrics, model, extras). Tensors: "layer/variable" for weights and statistics,
- * "optimizer/layer/variable/slot" for optimizer state. The file is mapped and fully validated
- * (header length and limit of 100 MB, offsets without holes or overlaps, shapes against sizes)
- * before anything is allocated from it.
+ * "optimizer/layer/variable/slot" for optimizer state. The header is fully validated (length
+ * and limit of 100 MB, offsets without holes or overlaps, shapes against the file's size) before
+ * the rest is read; what becomes of the file afterwards does not matter.
  */
 typedef struct _GradusCheckpoint GradusCheckpoint;
 
@@ -22,7 +22,7 @@ typedef struct
   const char   *name;
   GradusDType   dtype;
   GradusShape   shape;
-  const guint8 *data; /* borrowed from the mapping */
+  const guint8 *data; /* borrowed */
   gsize         bytes;
 } GradusTensorView;
 

@@ -93,7 +93,8 @@ read_scalar (GradusExecution *execution, GradusValueId id, double *value, GError
 }
 
 gboolean
-gradus_run_evaluation (GradusExecution      *execution,
+gradus_run_evaluation (GradusTrainer        *trainer,
+                       GradusExecution      *execution,
                        const GradusCompiled *compiled,
                        const GradusBinding  *binding,
                        guint                 n_metrics,
@@ -110,6 +111,10 @@ gradus_run_evaluation (GradusExecution      *execution,
     return FALSE;
   while ((batch = source->funcs->next (source, &inner)) != NULL)
     {
+      if (trainer != NULL)
+        gradus_trainer_take_urgent (trainer);
+      if (trainer != NULL && trainer->stop)
+        return TRUE;
       if (batch->n_samples == 0)
         continue;
       if (!gradus_check_labels (compiled, binding, batch, error) ||
@@ -179,7 +184,7 @@ gradus_evaluate (GradusCheckpoint     *checkpoint,
       !gradus_binding_new (&binding, session.model, source, error) ||
       !gradus_compile_evaluate (&session.compiled, session.model, options, &binding, error) ||
       !session_start (&session, checkpoint, device, source->funcs->batch_size (source), error) ||
-      !gradus_run_evaluation (session.execution, &session.compiled, &binding, options->n_metrics,
+      !gradus_run_evaluation (NULL, session.execution, &session.compiled, &binding, options->n_metrics,
                               source, &sums, error))
     return FALSE;
   result->samples = sums.samples;

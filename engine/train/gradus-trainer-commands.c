@@ -313,3 +313,47 @@ gradus_trainer_take_stop (GradusTrainer *self)
   answer (self, command, NULL);
   command_free (command);
 }
+
+/* The first command that may be taken now; @wait: whether nothing ends the pause. */
+static GradusCommand *
+pop_urgent (GradusTrainer *self, gboolean *wait)
+{
+  /* A single step that ends an epoch is followed by the values of the epoch. */
+  *wait = self->paused && !self->step_once;
+  for (GList *l = self->commands.head; l != NULL; l = l->next)
+    {
+      GradusCommand *command = l->data;
+
+      if (command->type == GRADUS_COMMAND_STEP)
+        {
+          *wait = FALSE;
+          return NULL;
+        }
+      if (command->type == GRADUS_COMMAND_CHECKPOINT)
+        continue;
+      g_queue_delete_link (&self->commands, l);
+      return command;
+    }
+  return NULL;
+}
+
+void
+gradus_trainer_take_urgent (GradusTrainer *self)
+{
+  while (!self->stop)
+    {
+      GradusCommand   *command;
+      g_autofree char *problem = NULL;
+      gboolean         wait;
+
+      g_mutex_lock (&self->lock);
+      while ((command = pop_urgent (self, &wait)) == NULL && wait)
+        g_cond_wait (&self->posted, &self->lock);
+      g_mutex_unlock (&self->lock);
+      if (command == NULL)
+        return;
+      problem = take (self, command);
+      answer (self, command, problem);
+      command_free (command);
+    }
+}

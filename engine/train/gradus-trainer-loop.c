@@ -272,9 +272,11 @@ evaluate (GradusTrainer *self, GradusBatchSource *source, GradusScores *scores, 
 {
   GradusSums sums;
 
-  if (!gradus_run_evaluation (self->evaluate_execution, &self->evaluate, &self->binding,
+  if (!gradus_run_evaluation (self, self->evaluate_execution, &self->evaluate, &self->binding,
                               self->options->n_metrics, source, &sums, error))
     return FALSE;
+  if (self->stop)
+    return TRUE;
   scores->loss = sums.samples > 0 ? sums.loss / sums.samples : NAN;
   for (guint i = 0; i < self->options->n_metrics; i++)
     scores->metrics[i] = gradus_trainer_metric (&sums, i);
@@ -335,6 +337,9 @@ end_epoch (GradusTrainer *self, GError **error)
     self->last_train.metrics[i] = gradus_trainer_metric (&self->sums, i);
   if (validated && !evaluate (self, self->config.validation, &self->last_validation, error))
     return FALSE;
+  /* Stopped between its last step and its values: resumed, the epoch ends anew. */
+  if (self->stop)
+    return TRUE;
   if (self->step > 0)
     gradus_trainer_record_epoch (self, validated);
   if (!watch (self, validated, error))
@@ -360,6 +365,9 @@ run_epoch (GradusTrainer *self, GError **error)
 
   if (!seek (self, error))
     return FALSE;
+  /* The checkpoint of a stop before the values of the epoch gives way to the one that has them. */
+  if (self->position >= self->n_batches)
+    self->checkpoint_stale = TRUE;
   while (more && self->position < self->n_batches)
     {
       gradus_trainer_take_commands (self);
@@ -403,6 +411,8 @@ finish (GradusTrainer *self, GError **error)
     {
       if (!evaluate (self, self->config.test, &self->last_test, error))
         return FALSE;
+      if (self->stop)
+        return TRUE;
       if (self->step > 0)
         gradus_trainer_record_test (self);
     }

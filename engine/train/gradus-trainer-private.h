@@ -127,6 +127,9 @@ double gradus_trainer_metric (const GradusSums *sums, guint i);
 void gradus_trainer_take_commands (GradusTrainer *self);
 /* Only a stop that was posted, whatever stands before it. */
 void gradus_trainer_take_stop (GradusTrainer *self);
+/* Between two batches of an evaluation: pause, resume, stop and set; what else was posted waits for
+ * the next step. Waits while paused, unless a step is asked for. Sets stop. */
+void gradus_trainer_take_urgent (GradusTrainer *self);
 void gradus_trainer_clear_commands (GradusTrainer *self);
 void gradus_trainer_status (GradusTrainer *self, GradusRunStatus status, const char *message);
 void gradus_trainer_event  (GradusTrainer  *self,
@@ -151,8 +154,10 @@ gboolean gradus_trainer_restore_best  (GradusTrainer *self, GError **error);
 /* Until nothing is being written. A full disk pauses the run meanwhile, and stop ends the waiting. */
 void     gradus_trainer_wait_writer   (GradusTrainer *self);
 
-/* gradus-evaluate.c */
-gboolean gradus_run_evaluation (GradusExecution      *execution,
+/* gradus-evaluate.c: @trainer (nullable) takes urgent commands between two batches, and a stop ends
+ * the pass early with TRUE. */
+gboolean gradus_run_evaluation (GradusTrainer        *trainer,
+                                GradusExecution      *execution,
                                 const GradusCompiled *compiled,
                                 const GradusBinding  *binding,
                                 guint                 n_metrics,

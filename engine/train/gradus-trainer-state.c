@@ -10,6 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+/* No counter of a run gets there, and none that a file says overflows. */
+#define MAX_COUNT (G_GINT64_CONSTANT (1) << 53)
+
 /* JSON has no infinities: a number that is not finite is written as text. */
 static void
 set_number (JsonObject *object, const char *key, double value)
@@ -274,10 +277,10 @@ read_state (GradusTrainer *self, GradusJsonObject *state, GError **error)
   gradus_json_require (state, "seed", "batch_size", NULL);
   if (g_strcmp0 (gradus_json_string (state, "seed", seed), seed) != 0)
     gradus_json_refuse (state, "seed", _("The checkpoint was made with another seed than %s."), seed);
-  self->step = gradus_json_int (state, "step", 0, G_MAXINT64, 0);
-  self->epoch = gradus_json_int (state, "epoch", 0, G_MAXINT64, 0);
-  self->position = gradus_json_int (state, "position", 0, G_MAXINT64, 0);
-  self->skipped = gradus_json_int (state, "skipped", 0, G_MAXINT64, 0);
+  self->step = gradus_json_int (state, "step", 0, MAX_COUNT, 0);
+  self->epoch = gradus_json_int (state, "epoch", 0, MAX_COUNT, 0);
+  self->position = gradus_json_int (state, "position", 0, MAX_COUNT, 0);
+  self->skipped = gradus_json_int (state, "skipped", 0, MAX_COUNT, 0);
   self->batch_size = gradus_json_int (state, "batch_size", 1, self->max_batch, self->max_batch);
   self->pending_batch_size = gradus_json_int (state, "next_batch_size", 0, self->max_batch, 0);
   self->stopped_early = gradus_json_bool (state, "stopped_early", FALSE);

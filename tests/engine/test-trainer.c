@@ -534,6 +534,151 @@ test_live_resume (void)
   check_live_resume (7, 7);
 }
 
+/* Posts commands when an evaluation takes its batch number @at. */
+static struct
+{
+  const GradusBatchSourceFuncs *funcs;
+  GradusTrainer                *trainer;
+  guint                         at, n;
+  gboolean                      pause;
+} urgent;
+
+static gpointer
+resume_soon (gpointer data)
+{
+  GradusTestObserver *observer = data;
+  gboolean            paused = FALSE;
+
+  /* Paused at once, not when the evaluation is over. */
+  while (!paused)
+    {
+      g_usleep (1000);
+      g_mutex_lock (&observer->lock);
+      for (guint i = 0; i < observer->statuses->len; i++)
+        paused = paused || g_str_has_prefix (observer->statuses->pdata[i], "2 ");
+      g_mutex_unlock (&observer->lock);
+    }
+  g_assert_cmpuint (urgent.n, ==, urgent.at);
+  gradus_trainer_post (urgent.trainer, GRADUS_COMMAND_CHECKPOINT, 6, NULL, 0);
+  gradus_trainer_post (urgent.trainer, GRADUS_COMMAND_RESUME, 7, NULL, 0);
+  return NULL;
+}
+
+static const GradusBatch *
+next_with_command (GradusBatchSource *source, GError **error)
+{
+  if (++urgent.n == urgent.at)
+    gradus_trainer_post (urgent.trainer, urgent.pause ? GRADUS_COMMAND_PAUSE : GRADUS_COMMAND_STOP,
+                         5, NULL, 0);
+  return urgent.funcs->next (source, error);
+}
+
+static void
+watch_source (Run *run, GradusTestSource *source, guint at, gboolean pause)
+{
+  static GradusBatchSourceFuncs funcs;
+
+  urgent.funcs = run->train->parent.funcs;
+  urgent.trainer = run->trainer;
+  urgent.at = at;
+  urgent.n = 0;
+  urgent.pause = pause;
+  funcs = *urgent.funcs;
+  funcs.next = next_with_command;
+  source->parent.funcs = &funcs;
+}
+
+#define EVALUATED "{" COMPILE ", \"fit\": {\"epochs\": 3}, \"checkpoints\": {\"keep\": 9}}"
+
+/* A stop is heard inside the evaluation of an epoch or of the end; resumed, all is as if it had
+ * not been. @at: the batch of the part's evaluations. */
+static void
+check_stop_in_evaluation (gboolean test, guint at, gint64 step, gint64 position)
+{
+  g_autofree char *workspace = make_workspace ();
+  g_autofree char *straight = make_workspace ();
+  g_autofree char *path = step_path (workspace, step);
+  g_autofree char *end = step_path (workspace, 21);
+  g_autofree char *straight_end = step_path (straight, 21);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusCheckpoint) checkpoint = NULL;
+  Run whole = { classifier, EVALUATED, 1, TRUE };
+  Run half = { classifier, EVALUATED, 1, TRUE };
+  Run rest = { classifier, EVALUATED, 1, TRUE };
+
+  whole.workspace = straight;
+  half.workspace = rest.workspace = workspace;
+  whole.folder = half.folder = rest.folder = "checkpoints/run";
+  run_all (&whole, GRADUS_RUN_FINISHED);
+  run_open (&half, &error);
+  watch_source (&half, test ? half.test : half.validation, at, FALSE);
+  g_assert_cmpint (gradus_trainer_run (half.trainer, &error), ==, GRADUS_RUN_STOPPED);
+  g_assert_no_error (error);
+  g_assert_cmpuint (urgent.n, ==, at);
+  g_assert_true (g_str_has_prefix (half.observer->taken->pdata[0], "5 "));
+  checkpoint = gradus_checkpoint_open (path, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (json_object_get_int_member (gradus_checkpoint_state (checkpoint), "position"),
+                   ==, position);
+  rest.resume = path;
+  run_all (&rest, GRADUS_RUN_FINISHED);
+  if (step < 21)
+    gradus_test_assert_same (rest.observer, whole.observer);
+  if (!test)
+    g_assert_cmpfloat (gradus_test_observer_value (rest.observer, "validation/loss", step), ==,
+                       gradus_test_observer_value (whole.observer, "validation/loss", step));
+  g_assert_cmpfloat (gradus_test_observer_value (rest.observer, "test/loss", 21), ==,
+                     gradus_test_observer_value (whole.observer, "test/loss", 21));
+  assert_same_tensors (end, straight_end);
+  /* What stood for the epoch without its values was replaced. */
+  g_clear_pointer (&checkpoint, gradus_checkpoint_close);
+  checkpoint = gradus_checkpoint_open (path, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (json_object_get_int_member (gradus_checkpoint_state (checkpoint), "position"),
+                   ==, 0);
+  run_close (&whole);
+  run_close (&half);
+  run_close (&rest);
+  remove_workspace (workspace);
+  remove_workspace (straight);
+}
+
+static void
+test_stop_in_evaluation (void)
+{
+  check_stop_in_evaluation (FALSE, 2, 7, 7);
+  check_stop_in_evaluation (FALSE, 11, 21, 7);
+  check_stop_in_evaluation (TRUE, 1, 21, 0);
+}
+
+/* A pause is heard there too and changes no bit; what is no matter of hurry waits. */
+static void
+test_pause_in_evaluation (void)
+{
+  g_autofree char *workspace = make_workspace ();
+  g_autoptr (GError) error = NULL;
+  Run whole = { classifier, EVALUATED, 1, TRUE };
+  Run paused = { classifier, EVALUATED, 1, TRUE };
+  GThread *thread;
+
+  run_all (&whole, GRADUS_RUN_FINISHED);
+  paused.workspace = workspace;
+  paused.folder = "checkpoints/run";
+  run_open (&paused, &error);
+  watch_source (&paused, paused.validation, 5, TRUE);
+  thread = g_thread_new ("resume", resume_soon, paused.observer);
+  g_assert_cmpint (gradus_trainer_run (paused.trainer, &error), ==, GRADUS_RUN_FINISHED);
+  g_assert_no_error (error);
+  g_thread_join (thread);
+  g_assert_cmpint (paused.observer->taken->len, ==, 3);
+  g_assert_true (g_str_has_prefix (paused.observer->taken->pdata[1], "7 "));
+  g_assert_true (g_str_has_prefix (paused.observer->taken->pdata[2], "6 "));
+  gradus_test_assert_same (paused.observer, whole.observer);
+  run_close (&whole);
+  run_close (&paused);
+  remove_workspace (workspace);
+}
+
 static void
 test_early_stopping (void)
 {
@@ -729,6 +874,8 @@ main (int argc, char **argv)
   g_test_add_func ("/trainer/determinism", test_determinism);
   g_test_add_func ("/trainer/resume", test_resume);
   g_test_add_func ("/trainer/live-resume", test_live_resume);
+  g_test_add_func ("/trainer/stop-in-evaluation", test_stop_in_evaluation);
+  g_test_add_func ("/trainer/pause-in-evaluation", test_pause_in_evaluation);
   g_test_add_func ("/trainer/counts", test_counts);
   g_test_add_func ("/trainer/commands", test_commands);
   g_test_add_func ("/trainer/early-stopping", test_early_stopping);
