@@ -24,6 +24,9 @@ gradus_job_free (GradusJob *job)
   g_free (job);
 }
 
+/* How long a run that is told to stop has for its last checkpoint when the session closes. */
+#define PATIENCE_US (5 * G_USEC_PER_SEC)
+
 /* The thread --------------------------------------------------------------------------------- */
 
 static gpointer
@@ -448,12 +451,31 @@ gradus_session_wait (GradusSession *self)
 void
 gradus_session_close (GradusSession *self)
 {
+  const GradusCommand stop = { .type = GRADUS_COMMAND_STOP };
+  gint64              end = g_get_monotonic_time () + PATIENCE_US;
+  gboolean            told_again = FALSE;
+
   g_return_if_fail (GRADUS_IS_SESSION (self));
 
   g_mutex_lock (&self->mutex);
   self->closing = TRUE;
   stop_locked (self);
   g_cond_broadcast (&self->changed);
+  /* The run keeps a last checkpoint, and all its records. On a disk that stays full that would
+   * never end: told to stop again the trainer gives the checkpoint up, and so does the recorder
+   * with what it cannot write. */
+  while (self->current != NULL)
+    {
+      if (g_cond_wait_until (&self->changed, &self->mutex, end))
+        continue;
+      if (!told_again)
+        gradus_session_post (self, &stop);
+      told_again = TRUE;
+      end = g_get_monotonic_time () + G_USEC_PER_SEC;
+      g_mutex_unlock (&self->mutex);
+      gradus_recorder_give_up (self->recorder);
+      g_mutex_lock (&self->mutex);
+    }
   g_mutex_unlock (&self->mutex);
   g_clear_pointer (&self->thread, g_thread_join);
   g_queue_clear_full (&self->queue, (GDestroyNotify)gradus_job_free);

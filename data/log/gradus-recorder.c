@@ -218,7 +218,7 @@ commit (GradusRecorder *self)
   guint64 records = self->n_front + self->front_items->len;
   guint64 ticket = self->tickets_wanted;
   gboolean written = FALSE;
-  gboolean abandon = FALSE;
+  gboolean given_up = FALSE;
 
   for (guint i = self->known->len; i < self->series->len; i++)
     g_ptr_array_add (self->known, g_ptr_array_index (self->series, i));
@@ -241,7 +241,7 @@ commit (GradusRecorder *self)
   self->n_items_done = 0;
   self->scalars_done = self->n_back == 0;
   if (records > 0)
-    while (!written && !abandon)
+    while (!written && !given_up)
       {
         g_autoptr (GError) failure = NULL;
         gint64             begun = g_get_monotonic_time ();
@@ -257,7 +257,7 @@ commit (GradusRecorder *self)
         self->stats.longest_commit_us = MAX (self->stats.longest_commit_us, took);
         if (!written && !self->abandon)
           wait_until (self, g_get_monotonic_time () + RETRY_US);
-        abandon = self->abandon;
+        given_up = self->abandon;
         pthread_mutex_unlock (&self->lock);
       }
   if (written)
@@ -470,6 +470,30 @@ gradus_recorder_new (GradusWorkspace           *workspace,
   return self;
 }
 
+/* Called with the lock held. */
+static void
+abandon (GradusRecorder *self)
+{
+  if (self->abandon)
+    return;
+  self->abandon = TRUE;
+  g_warning ("The run log could not be written; %u records and all that follow are lost: %s",
+             self->n_front + self->front_items->len + self->n_back + self->back_items->len,
+             self->stall_reason);
+  pthread_cond_signal (&self->wake);
+}
+
+void
+gradus_recorder_give_up (GradusRecorder *self)
+{
+  g_return_if_fail (self != NULL);
+
+  pthread_mutex_lock (&self->lock);
+  if (self->stalled && g_get_monotonic_time () - self->stalled_since >= GIVE_UP_US)
+    abandon (self);
+  pthread_mutex_unlock (&self->lock);
+}
+
 void
 gradus_recorder_free (GradusRecorder *self)
 {
@@ -478,10 +502,7 @@ gradus_recorder_free (GradusRecorder *self)
   if (!recorder_wait (self, GIVE_UP_US))
     {
       pthread_mutex_lock (&self->lock);
-      self->abandon = TRUE;
-      g_warning ("The run log could not be written; %u records are lost: %s",
-                 self->n_front + self->front_items->len + self->n_back + self->back_items->len,
-                 self->stall_reason);
+      abandon (self);
       pthread_mutex_unlock (&self->lock);
     }
   pthread_mutex_lock (&self->lock);

@@ -79,6 +79,11 @@ GradusRecorder *gradus_recorder_new (GradusWorkspace           *workspace,
                                      gpointer                   user_data,
                                      GError                   **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Any thread. If the log has been stalled for five seconds, what cannot be written is given up from
+ * now on: whoever waits for room goes on, and the records are lost, with a warning on stderr. For a
+ * program that must end; else a stalled log is waited for. */
+void gradus_recorder_give_up (GradusRecorder *self);
+
 /* Writes what is left, syncs, stops the thread. Every observer must have been detached. If the disk
  * is full it gives up after five seconds, with a warning on stderr of how many records are lost. */
 void gradus_recorder_free (GradusRecorder *self);

@@ -412,6 +412,43 @@ test_full_disk (void)
   app_fixture_remove (elsewhere);
 }
 
+/* Closing on a disk that stays full ends, at the cost of what there is no room for. */
+static void
+test_close_on_full_disk (void)
+{
+  g_autofree char *folder = app_fixture_folder ();
+  g_autofree char *workspace = g_build_filename (folder, "workspace", NULL);
+  g_autofree char *filler = g_build_filename (folder, "filler", NULL);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusRecipe) recipe = app_fixture_line ("fit.epochs=100000", NULL);
+  g_autoptr (GradusSession) session = NULL;
+  g_autofree char *uuid = NULL;
+  GradusProgress   progress;
+  gint64           begin;
+
+  if (mount ("tmpfs", folder, "tmpfs", 0, "size=64M") != 0)
+    {
+      g_test_skip ("a small file system cannot be mounted here");
+      app_fixture_remove (folder);
+      return;
+    }
+  session = gradus_session_new (workspace, &error);
+  g_assert_no_error (error);
+  uuid = gradus_session_submit (session, recipe, &error);
+  g_assert_no_error (error);
+  app_fixture_wait_until (gradus_session_get_progress (session, &progress) && progress.step > 50);
+  fill (filler);
+  begin = g_get_monotonic_time ();
+  g_test_expect_message ("Gradus-Data", G_LOG_LEVEL_WARNING, "*are lost*no room*");
+  gradus_session_close (session);
+  g_test_assert_expected_messages ();
+  g_assert_cmpint (g_get_monotonic_time () - begin, <, 60 * G_USEC_PER_SEC);
+  g_clear_object (&session);
+  g_unlink (filler);
+  g_assert_cmpint (umount2 (folder, MNT_DETACH), ==, 0);
+  app_fixture_remove (folder);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -432,5 +469,6 @@ main (int argc, char **argv)
   g_test_add_func ("/session/failed", test_failed);
   g_test_add_func ("/session/memory-refused", test_memory_refused);
   g_test_add_func ("/session/full-disk", test_full_disk);
+  g_test_add_func ("/session/close-on-full-disk", test_close_on_full_disk);
   return g_test_run ();
 }
