@@ -50,10 +50,32 @@ layer_config (GradusLayer *layer)
   return config;
 }
 
-static JsonObject *
-layer_object (GradusLayer *layer)
+/* Of the layer's first use: a shape, or the list of them that a layer that merges is built from. */
+static JsonArray *
+build_shape (GradusModel *model, guint layer)
 {
-  JsonObject *object = json_object_new ();
+  GradusLayer *self = gradus_model_layer_at (model, layer);
+  JsonArray   *shapes = NULL;
+  GradusCall  *first = NULL;
+
+  if (self->klass->max_inputs <= 1)
+    return shape_array (&self->built_shape);
+  for (guint c = 0; c < model->calls->len && first == NULL; c++)
+    if (gradus_model_call_at (model, c)->layer == layer)
+      first = gradus_model_call_at (model, c);
+  g_assert (first != NULL);
+  shapes = json_array_new ();
+  for (guint i = 0; i < first->n_inputs; i++)
+    json_array_add_array_element (
+        shapes, shape_array (&gradus_model_call_at (model, first->inputs[i])->shape));
+  return shapes;
+}
+
+static JsonObject *
+layer_object (GradusModel *model, guint index)
+{
+  GradusLayer *layer = gradus_model_layer_at (model, index);
+  JsonObject  *object = json_object_new ();
 
   json_object_set_string_member (object, "module", "keras.layers");
   json_object_set_string_member (object, "class_name", layer->klass->name);
@@ -63,7 +85,7 @@ layer_object (GradusLayer *layer)
     {
       JsonObject *build = json_object_new ();
 
-      json_object_set_array_member (build, "input_shape", shape_array (&layer->built_shape));
+      json_object_set_array_member (build, "input_shape", build_shape (model, index));
       json_object_set_object_member (object, "build_config", build);
     }
   return object;
@@ -150,7 +172,7 @@ layers_array (GradusModel *model)
   for (guint i = 0; i < model->layers->len; i++)
     {
       GradusLayer *layer = gradus_model_layer_at (model, i);
-      JsonObject  *object = layer_object (layer);
+      JsonObject  *object = layer_object (model, i);
 
       if (!model->sequential)
         {

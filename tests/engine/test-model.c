@@ -214,6 +214,16 @@ test_round_trips (void)
                "\"config\": {\"mean\": 0.5, \"stddev\": 0.25, \"seed\": 3}}")));
 }
 
+/* Keras builds a layer that merges from a list of shapes, and refuses to load one shape. */
+static void
+assert_merge_is_built_from_shapes (const char *json)
+{
+  g_autofree char *text = round_trip (json);
+
+  g_assert_nonnull (strstr (text, "\"build_config\":{\"input_shape\":[[null,4],[null,4],[null,4]]}"));
+  g_assert_nonnull (strstr (text, "\"build_config\":{\"input_shape\":[null,4]}"));
+}
+
 /* Shared layers, Keras 2's and Keras 3's connections, the canvas. */
 static void
 test_functional (void)
@@ -242,6 +252,8 @@ test_functional (void)
   g_assert_nonnull (strstr (text, "add_n"));
   check_round_trip (keras2);
   check_round_trip (keras3);
+  assert_merge_is_built_from_shapes (keras2);
+  assert_merge_is_built_from_shapes (keras3);
 }
 
 static void
