@@ -138,6 +138,19 @@ event_word (GradusEventKind kind)
   return "";
 }
 
+/* A change of status has the new status for its subject and no message. */
+static const char *
+event_text (const GradusLogEvent *event)
+{
+  GradusRunStatus status = 0;
+
+  if (*event->message != '\0')
+    return _ (event->message);
+  if (event->kind == GRADUS_EVENT_STATUS && gradus_run_status_from_name (event->subject, &status))
+    return gradus_cli_status (status);
+  return event->subject;
+}
+
 static void
 show_events (GradusLogReader *reader, gint64 run)
 {
@@ -152,8 +165,7 @@ show_events (GradusLogReader *reader, gint64 run)
 
       g_print ("  ");
       g_print (_ ("step %" PRId64), event->step);
-      g_print ("  %s  %s\n", event_word (event->kind),
-               *event->message != '\0' ? _ (event->message) : "");
+      g_print ("  %s  %s\n", event_word (event->kind), event_text (event));
     }
 }
 

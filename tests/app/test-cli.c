@@ -272,6 +272,8 @@ round_trip (const char *locale, const char *name)
   g_assert_nonnull (strstr (list.out, "line 2"));
   g_assert_cmpint (show.status, ==, 0);
   g_assert_nonnull (strstr (show.out, "train/loss"));
+  g_assert_nonnull (strstr (show.out, "status  running"));
+  g_assert_nonnull (strstr (show.out, "status  finished"));
   g_assert_cmpint (table.status, ==, 0);
   g_assert_true (g_file_get_contents (csv, &text, NULL, NULL));
   g_assert_true (g_str_has_prefix (text, "series,kind,step,time_ms,value\n"));
