@@ -47,8 +47,12 @@ refuse_choice (GPtrArray *rows, const char *run, const char *which, GError **err
                  which, steps->str);
 }
 
-static char *
-find_in_log (GradusWorkspace *workspace, const char *run_name, const char *which, GError **error)
+static GradusCheckpoint *
+open_in_log (GradusWorkspace *workspace,
+             const char      *run_name,
+             const char      *which,
+             char           **path,
+             GError         **error)
 {
   gint64 run = gradus_run_find (workspace, run_name, NULL, error);
   g_autoptr (GradusLogReader) reader = run != 0 ? gradus_log_reader_new (workspace, error) : NULL;
@@ -63,7 +67,33 @@ find_in_log (GradusWorkspace *workspace, const char *run_name, const char *which
       refuse_choice (rows, run_name, which, error);
       return NULL;
     }
-  return gradus_workspace_resolve (workspace, row->path);
+  return gradus_model_reference_open_row (workspace, row, path, error);
+}
+
+GradusCheckpoint *
+gradus_model_reference_open_row (GradusWorkspace           *workspace,
+                                 const GradusLogCheckpoint *row,
+                                 char                     **path,
+                                 GError                   **error)
+{
+  g_autofree char *file = gradus_workspace_resolve (workspace, row->path);
+  g_autofree char *digest = NULL;
+  g_autoptr (GradusCheckpoint) checkpoint = gradus_checkpoint_open (file, error);
+
+  if (checkpoint == NULL)
+    return NULL;
+  digest = gradus_checkpoint_digest (checkpoint);
+  if (*row->sha256 != '\0' && !g_str_equal (digest, row->sha256))
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_CORRUPT,
+                   _ ("“%s” is not what was written: its SHA-256 differs from the one in the log. "
+                      "Use another checkpoint."),
+                   file);
+      return NULL;
+    }
+  if (path != NULL)
+    *path = g_steal_pointer (&file);
+  return g_steal_pointer (&checkpoint);
 }
 
 GradusCheckpoint *
@@ -73,7 +103,6 @@ gradus_model_reference_open (const char *workspace,
                              GError    **error)
 {
   g_autoptr (GradusWorkspace) opened = NULL;
-  g_autofree char  *found = NULL;
   g_autofree char  *run = NULL;
   const char       *at = NULL;
   GradusCheckpoint *checkpoint = NULL;
@@ -81,25 +110,22 @@ gradus_model_reference_open (const char *workspace,
   g_return_val_if_fail (reference != NULL, NULL);
 
   if (g_file_test (reference, G_FILE_TEST_IS_REGULAR))
-    found = g_strdup (reference);
-  else if (strchr (reference, G_DIR_SEPARATOR) != NULL
-           || g_str_has_suffix (reference, ".safetensors"))
+    {
+      checkpoint = gradus_checkpoint_open (reference, error);
+      if (checkpoint != NULL && path != NULL)
+        *path = g_strdup (reference);
+      return checkpoint;
+    }
+  if (strchr (reference, G_DIR_SEPARATOR) != NULL || g_str_has_suffix (reference, ".safetensors"))
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NOT_FOUND, _ ("There is no file %s."),
                    reference);
       return NULL;
     }
-  else
-    {
-      opened = gradus_workspace_open (workspace, 0, error);
-      if (opened == NULL)
-        return NULL;
-      at = strrchr (reference, '@');
-      run = at != NULL ? g_strndup (reference, at - reference) : g_strdup (reference);
-      found = find_in_log (opened, run, at != NULL ? at + 1 : NULL, error);
-    }
-  checkpoint = found != NULL ? gradus_checkpoint_open (found, error) : NULL;
-  if (checkpoint != NULL && path != NULL)
-    *path = g_steal_pointer (&found);
-  return checkpoint;
+  opened = gradus_workspace_open (workspace, 0, error);
+  if (opened == NULL)
+    return NULL;
+  at = strrchr (reference, '@');
+  run = at != NULL ? g_strndup (reference, at - reference) : g_strdup (reference);
+  return open_in_log (opened, run, at != NULL ? at + 1 : NULL, path, error);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "log/gradus-log-reader.h"
 #include "log/gradus-workspace.h"
 #include "train/gradus-checkpoint.h"
 
@@ -19,5 +20,12 @@ GradusCheckpoint *gradus_model_reference_open (const char *workspace,
                                                const char *reference,
                                                char      **path,
                                                GError    **error);
+
+/* The checkpoint of a row of the log. A file with other bytes than were written is damaged:
+ * GRADUS_ERROR_CORRUPT. */
+GradusCheckpoint *gradus_model_reference_open_row (GradusWorkspace           *workspace,
+                                                   const GradusLogCheckpoint *row,
+                                                   char                     **path,
+                                                   GError                   **error);
 
 G_END_DECLS

@@ -5,6 +5,7 @@
 
 #include "gradus-json.h"
 #include "gradus-machine.h"
+#include "gradus-model-reference.h"
 #include "log/gradus-log-reader.h"
 #include "log/gradus-run.h"
 
@@ -19,12 +20,22 @@ typedef struct
   gint64 step;
 } Start;
 
-/* The newest checkpoint of the run whose file is whole. */
+/* Whether an older checkpoint may do in place of one that cannot be opened. */
 static gboolean
-find_start (GradusSession *self, GradusJob *job, Start *start, GError **error)
+is_lost (const GError *error)
+{
+  return g_error_matches (error, GRADUS_ERROR, GRADUS_ERROR_CORRUPT)
+         || g_error_matches (error, GRADUS_ERROR, GRADUS_ERROR_NOT_FOUND);
+}
+
+/* The newest checkpoint of the run whose file is whole. Without one, a run that had checkpoints is
+ * not begun anew: that would delete what is in the log. */
+static gboolean
+find_start (GradusSession *self, GradusJob *job, GradusObserver *observer, Start *start, GError **error)
 {
   g_autoptr (GradusLogReader) reader = gradus_log_reader_new (self->workspace, error);
   g_autoptr (GPtrArray) checkpoints = NULL;
+  g_autoptr (GError) newest = NULL;
 
   if (reader == NULL)
     return FALSE;
@@ -34,16 +45,35 @@ find_start (GradusSession *self, GradusJob *job, Start *start, GError **error)
   for (guint i = checkpoints->len; i > 0; i--)
     {
       GradusLogCheckpoint *row = g_ptr_array_index (checkpoints, i - 1);
-      g_autofree char     *path = gradus_workspace_resolve (self->workspace, row->path);
-      g_autoptr (GradusCheckpoint) checkpoint = gradus_checkpoint_open (path, NULL);
+      g_autoptr (GError) lost = NULL;
+      g_autoptr (GradusCheckpoint) checkpoint =
+          gradus_model_reference_open_row (self->workspace, row, &start->path, &lost);
 
-      if (checkpoint == NULL)
-        continue;
-      start->path = g_steal_pointer (&path);
-      start->step = row->step;
-      return TRUE;
+      if (checkpoint != NULL)
+        {
+          start->step = row->step;
+          return TRUE;
+        }
+      if (!is_lost (lost))
+        {
+          g_propagate_error (error, g_steal_pointer (&lost));
+          return FALSE;
+        }
+      observer->funcs->event (observer, row->step, GRADUS_EVENT_MESSAGE, GRADUS_SEVERITY_WARNING,
+                              "resume",
+                              N_ ("This checkpoint is lost or damaged; the run goes on from an "
+                                  "older one."),
+                              NULL);
+      if (newest == NULL)
+        newest = g_steal_pointer (&lost);
     }
-  return TRUE;
+  if (newest == NULL)
+    return TRUE;
+  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+               _ ("No checkpoint of the run is whole, so it cannot go on. Of the newest: %s To train "
+                  "it anew, start its recipe."),
+               newest->message);
+  return FALSE;
 }
 
 /* What the run's bits depend on beside the recipe. */
@@ -177,7 +207,7 @@ run_prepared (GradusSession  *self,
   g_autofree char *path = NULL;
   GradusRunStatus  status = GRADUS_RUN_FAILED;
 
-  if (job->resume && !find_start (self, job, &start, error))
+  if (job->resume && !find_start (self, job, observer, &start, error))
     return GRADUS_RUN_FAILED;
   path = start.path;
   preparation = prepare (self, job, observer, &start, error);

@@ -19,6 +19,7 @@ struct _GradusCheckpoint
 {
   char             *path;
   guint8           *bytes; /* of the whole file */
+  gsize             size;
   GradusSafetensors tensors;
   JsonNode         *state;
   gint64            step, epoch;
@@ -67,6 +68,7 @@ read_tensors (GradusCheckpoint *self, int fd, gsize size, GError **error)
   guint64 length = 0;
   gsize   header;
 
+  self->size = size;
   if ((self->bytes = g_try_malloc (MAX (size, 1))) == NULL)
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
@@ -169,6 +171,12 @@ gradus_checkpoint_close (GradusCheckpoint *self)
   g_free (self->bytes);
   g_free (self->path);
   g_free (self);
+}
+
+char *
+gradus_checkpoint_digest (GradusCheckpoint *self)
+{
+  return g_compute_checksum_for_data (G_CHECKSUM_SHA256, self->bytes, self->size);
 }
 
 gint64

@@ -30,6 +30,8 @@ typedef struct
 GradusCheckpoint       *gradus_checkpoint_open   (const char *path, GError **error);
 void                    gradus_checkpoint_close  (GradusCheckpoint *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradusCheckpoint, gradus_checkpoint_close)
+/* SHA-256 of the file as it was read, in hexadecimal digits; free with g_free. */
+char                   *gradus_checkpoint_digest (GradusCheckpoint *self);
 gint64                  gradus_checkpoint_step   (GradusCheckpoint *self);
 gint64                  gradus_checkpoint_epoch  (GradusCheckpoint *self);
 JsonObject             *gradus_checkpoint_state  (GradusCheckpoint *self); /* borrowed; the JSON above */

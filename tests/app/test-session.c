@@ -232,6 +232,60 @@ test_resume_keeps (void)
   app_fixture_remove (folder);
 }
 
+/* Turns a bit in the middle of a checkpoint's weights. */
+static void
+damage (const char *folder, const char *uuid, gint64 step)
+{
+  g_autofree char *name = g_strdup_printf ("step-%" G_GINT64_FORMAT ".safetensors", step);
+  g_autofree char *path = g_build_filename (folder, "checkpoints", uuid, name, NULL);
+  g_autofree char *data = NULL;
+  gsize length = 0;
+
+  g_assert_true (g_file_get_contents (path, &data, &length, NULL));
+  data[length - 1] ^= 0x40;
+  g_assert_true (g_file_set_contents (path, data, length, NULL));
+}
+
+static void
+go_on (const char *folder, const char *uuid)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusSession) session = gradus_session_new (folder, &error);
+  g_autofree char *again = NULL;
+
+  g_assert_no_error (error);
+  again = gradus_session_resume (session, uuid, (const char *const[]){ "fit.epochs=4", NULL }, &error);
+  g_assert_no_error (error);
+  gradus_session_wait (session);
+}
+
+/* A checkpoint with other bits than were written is none: the run goes on from an older one and
+ * says so, and where there is no other it is refused and nothing of the log goes. */
+static void
+test_resume_damaged (void)
+{
+  g_autofree char *folder = app_fixture_folder ();
+  g_autoptr (GradusRecipe) recipe = app_fixture_line ("fit.epochs=3", NULL);
+  g_autofree char *uuid = train (folder, recipe);
+  g_autoptr (GArray) loss = NULL;
+  guint messages = app_fixture_count_events (folder, uuid, "message");
+
+  for (gint64 step = 28; step <= 3 * 28; step += 28)
+    damage (folder, uuid, step);
+  go_on (folder, uuid);
+  g_assert_cmpint (status_of (folder, uuid), ==, GRADUS_RUN_FAILED);
+  loss = app_fixture_scalars (folder, uuid, "train/loss");
+  g_assert_cmpuint (loss->len, ==, 3 * 28);
+  damage (folder, uuid, 28);
+  go_on (folder, uuid);
+  g_assert_cmpint (status_of (folder, uuid), ==, GRADUS_RUN_FINISHED);
+  g_assert_cmpuint (app_fixture_count_events (folder, uuid, "message"), >, messages);
+  g_clear_pointer (&loss, g_array_unref);
+  loss = app_fixture_scalars (folder, uuid, "train/loss");
+  g_assert_cmpuint (loss->len, ==, 4 * 28);
+  app_fixture_remove (folder);
+}
+
 static void
 test_commands (void)
 {
@@ -464,6 +518,7 @@ main (int argc, char **argv)
   g_test_add_func ("/session/stop-and-resume", test_stop_and_resume);
   g_test_add_func ("/session/resume-refused", test_resume_refused);
   g_test_add_func ("/session/resume-keeps", test_resume_keeps);
+  g_test_add_func ("/session/resume-damaged", test_resume_damaged);
   g_test_add_func ("/session/commands", test_commands);
   g_test_add_func ("/session/queue", test_queue);
   g_test_add_func ("/session/failed", test_failed);
