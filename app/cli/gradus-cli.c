@@ -199,5 +199,5 @@ gradus_cli_status (GradusRunStatus status)
 GradusWorkspace *
 gradus_cli_open_workspace (const char *path, GError **error)
 {
-  return gradus_workspace_open (path, GRADUS_WORKSPACE_CREATE, error);
+  return gradus_workspace_open (path, path == NULL ? GRADUS_WORKSPACE_CREATE : 0, error);
 }

@@ -66,7 +66,7 @@ char *gradus_cli_age (gint64 ms_since_1970);
 /* Translated word for a status, static. */
 const char *gradus_cli_status (GradusRunStatus status);
 
-/* Opens an existing workspace for reading. */
+/* Opens an existing workspace; only the default one, for NULL, is made where it is not there. */
 GradusWorkspace *gradus_cli_open_workspace (const char *path, GError **error);
 
 G_END_DECLS
