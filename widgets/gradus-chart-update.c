@@ -119,9 +119,11 @@ measure_values (GradusChart *self, double *low, double *high)
   for (guint i = 0; i < self->lines->len; i++)
     {
       GradusChartLine *line = g_ptr_array_index (self->lines, i);
+      gboolean         robust
+          = self->robust && gradus_line_get_role (line->line) != GRADUS_LINE_VALIDATION;
       double           from, to;
 
-      if (!gradus_trace_get_range (&line->raw, &self->plot, self->robust, &from, &to))
+      if (!gradus_trace_get_range (&line->raw, &self->plot, robust, &from, &to))
         continue;
       any = TRUE;
       *low = MIN (*low, from);
@@ -322,9 +324,12 @@ gradus_chart_update (GradusChart *self)
   place_plot (self, self->label_width);
   if (self->plot.width != old.width || self->plot.height != old.height)
     {
-      /* Another width has other columns and perhaps other labels; a second round settles it. */
+      /* Another size has other columns and perhaps other labels, which may be wider; a second round
+         settles it. */
       changed |= read_lines (self);
       choose_y_range (self);
+      self->label_width = measure_labels (self);
+      place_plot (self, self->label_width);
     }
   if (memcmp (&old, &self->plot, sizeof old) != 0)
     choose_x_ticks (self);

@@ -219,11 +219,13 @@ gradus_histogram_item_resample (GradusHistogramItem *self, double x0, double x1,
       double middle = x0 + (i + 0.5) * cell;
       guint  bin = find_bin (self, middle);
 
-      if (!(total > 0.0) || middle < self->edges[0] || middle > self->edges[self->n_bins])
+      if (!(total > 0.0))
         density[i] = 0.0;
-      else if (self->edges[bin + 1] - self->edges[bin] > cell)
+      else if (middle >= self->edges[0] && middle <= self->edges[self->n_bins]
+               && self->edges[bin + 1] - self->edges[bin] > cell)
         density[i] = interpolate (self, bin, middle) / total;
       else
+        /* Also where all values lie in a part of the cell. */
         density[i] = (next - below) / total / cell;
       below = next;
     }

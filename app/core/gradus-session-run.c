@@ -118,6 +118,24 @@ describe_device (GradusPreparation *preparation)
   return object;
 }
 
+/* The model as its file says it, and how many parameters it has, for those who list runs. */
+static char *
+describe_model (GradusModel *model)
+{
+  g_autoptr (JsonNode) node = gradus_model_to_json (model);
+  JsonObject *object = json_node_get_object (node);
+  JsonNode   *canvas = json_object_get_member (object, "gradus");
+
+  if (canvas == NULL || !JSON_NODE_HOLDS_OBJECT (canvas))
+    {
+      json_object_set_object_member (object, "gradus", json_object_new ());
+      canvas = json_object_get_member (object, "gradus");
+    }
+  json_object_set_int_member (json_node_get_object (canvas), "parameters",
+                              gradus_model_n_parameters (model, NULL));
+  return gradus_json_to_string (node, FALSE);
+}
+
 /* Writes what is known now into the run's row. */
 static gboolean
 store_documents (GradusSession     *self,
@@ -127,11 +145,10 @@ store_documents (GradusSession     *self,
                  GError           **error)
 {
   g_autoptr (JsonObject) device = describe_device (preparation);
-  g_autoptr (JsonNode) model = gradus_model_to_json (preparation->model);
   g_autoptr (JsonNode) node = json_node_new (JSON_NODE_OBJECT);
   g_autoptr (GPtrArray) changed = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *recipe_text = NULL;
-  g_autofree char *model_text = gradus_json_to_string (model, FALSE);
+  g_autofree char *model_text = describe_model (preparation->model);
   g_autofree char *device_text = NULL;
 
   if (!gradus_preparation_fingerprint (preparation, job->recipe, changed, error))

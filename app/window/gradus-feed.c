@@ -49,6 +49,7 @@ typedef struct
   GradusRunStatus status;
   gint64          spark_at;
   gboolean        has_details;
+  gboolean        has_parameters;
 } Listed;
 
 struct _GradusFeed
@@ -330,6 +331,28 @@ read_histograms (GradusLogReader        *reader,
   return TRUE;
 }
 
+static int
+compare_series (gconstpointer a, gconstpointer b)
+{
+  const GradusSeriesInfo *left = *(const GradusSeriesInfo *const *) a;
+  const GradusSeriesInfo *right = *(const GradusSeriesInfo *const *) b;
+
+  return (left->id > right->id) - (left->id < right->id);
+}
+
+/* In the order in which the run recorded them, which is the model's. */
+static GPtrArray *
+names_in_order (GPtrArray *infos)
+{
+  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
+
+  g_ptr_array_sort (infos, compare_series);
+  for (guint i = 0; i < infos->len; i++)
+    g_ptr_array_add (names, g_strdup (((GradusSeriesInfo *) g_ptr_array_index (infos, i))->name));
+
+  return names;
+}
+
 static gboolean
 read_series (GradusFeed       *self,
              GradusLogReader  *reader,
@@ -340,7 +363,7 @@ read_series (GradusFeed       *self,
              GError          **error)
 {
   g_autoptr (GPtrArray) all = gradus_log_reader_series (reader, tracked->run, error);
-  g_autoptr (GPtrArray) variables = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) variables = g_ptr_array_new ();
   const GradusSeriesInfo *chosen = NULL;
   gsize budget = ROWS_PER_UPDATE;
   gint64 generations = 0;
@@ -360,7 +383,7 @@ read_series (GradusFeed       *self,
         return FALSE;
       if (info->kind == GRADUS_SERIES_HISTOGRAM)
         {
-          g_ptr_array_add (variables, g_strdup (info->name));
+          g_ptr_array_add (variables, (gpointer) info);
           if (chosen == NULL && variable == NULL && g_str_has_prefix (info->name, "weight/"))
             chosen = info;
           if (variable != NULL && g_str_equal (info->name, variable))
@@ -378,7 +401,7 @@ read_series (GradusFeed       *self,
   if (variables->len != tracked->n_variables)
     {
       tracked->n_variables = variables->len;
-      detail->variables = g_steal_pointer (&variables);
+      detail->variables = names_in_order (variables);
     }
 
   return TRUE;
@@ -599,6 +622,12 @@ list_run (GradusFeed *self, GradusLogReader *reader, GradusRunInfo *info, Gradus
     {
       run->spark = read_spark (reader, info->id);
       listed->spark_at = now;
+    }
+  /* They come when the run begins, and never to one that an older version trained. */
+  if (!listed->has_parameters && (!known || listed->status != info->status || is_moving (info)))
+    {
+      run->parameters = MAX (gradus_log_reader_parameters (reader, info->id, NULL), 0);
+      listed->has_parameters = run->parameters > 0;
     }
   listed->last_step = info->last_step;
   listed->status = info->status;

@@ -21,7 +21,8 @@ typedef struct
 {
   GradusRunInfo    *info;
   GradusRunDetails *details;
-  GArray           *spark; /* of double */
+  GArray           *spark;      /* of double */
+  gint64            parameters; /* of its model; 0 where nothing is known yet, or nothing new */
 } GradusFeedRun;
 
 /* Points to append after those with a step of @cut and above were forgotten. */

@@ -48,18 +48,19 @@ describe_memory (const GradusSummary *summary)
 {
   g_autofree char *peak = gradus_format_bytes ((double) summary->peak_bytes);
   g_autofree char *free_memory = gradus_format_bytes ((double) summary->free_bytes);
+  g_autofree char *batch = gradus_format_count (summary->batch_size);
+  g_autofree char *largest = gradus_format_count (summary->largest_batch);
 
   if (summary->peak_bytes > summary->free_bytes)
     /* Translators: bold numbers; batch sizes at the end. */
-    return g_strdup_printf (_("peak <b>%s</b> at batch %d, but only %s are free: take a batch of "
-                              "%d"),
-                            peak, (int) summary->batch_size, free_memory,
-                            (int) summary->largest_batch);
+    return g_strdup_printf (_("peak <b>%s</b> at batch %s, but only %s are free: take a batch of "
+                              "%s"),
+                            peak, batch, free_memory, largest);
   if (summary->largest_batch > 0)
-    return g_strdup_printf (_("peak <b>%s</b> at batch %d (largest that fits: %d)"), peak,
-                            (int) summary->batch_size, (int) summary->largest_batch);
+    return g_strdup_printf (_("peak <b>%s</b> at batch %s (largest that fits: %s)"), peak, batch,
+                            largest);
 
-  return g_strdup_printf (_("peak <b>%s</b> at batch %d"), peak, (int) summary->batch_size);
+  return g_strdup_printf (_("peak <b>%s</b> at batch %s"), peak, batch);
 }
 
 static void

@@ -39,6 +39,7 @@ static const struct
   { "loss", GRADUS_RUN_KEY_LOSS },
   { "accuracy", GRADUS_RUN_KEY_ACCURACY },
   { "test", GRADUS_RUN_KEY_TEST_ACCURACY },
+  { "parameters", GRADUS_RUN_KEY_PARAMETERS },
   { "rate", GRADUS_RUN_KEY_RATE },
   { "batch", GRADUS_RUN_KEY_BATCH },
   { "dropout", GRADUS_RUN_KEY_DROPOUT },
@@ -60,6 +61,10 @@ gradus_run_key_value (GradusRunItem *item, GradusRunKey key)
       return info != NULL ? info->best_validation_accuracy : NAN;
     case GRADUS_RUN_KEY_TEST_ACCURACY:
       return info != NULL ? info->test_accuracy : NAN;
+    case GRADUS_RUN_KEY_PARAMETERS:
+      return gradus_run_item_get_parameters (item) > 0
+               ? (double) gradus_run_item_get_parameters (item)
+               : NAN;
     case GRADUS_RUN_KEY_RATE:
       return details != NULL ? details->learning_rate : NAN;
     case GRADUS_RUN_KEY_BATCH:

@@ -21,6 +21,7 @@ struct _GradusRunItem
   guint             n_spark;
   int               color;
   gint64            steps_per_epoch;
+  gint64            parameters;
   gboolean          draft;
   gboolean          best;
 };
@@ -232,6 +233,23 @@ gradus_run_item_is_diverged (GradusRunItem *self)
 {
   return self->info != NULL && self->info->status == GRADUS_RUN_FAILED &&
          isnan (self->info->train_loss) && self->info->last_step > 0;
+}
+
+gint64
+gradus_run_item_get_parameters (GradusRunItem *self)
+{
+  return self->parameters == 0 && self->summary != NULL ? self->summary->parameters
+                                                        : self->parameters;
+}
+
+void
+gradus_run_item_set_parameters (GradusRunItem *self, gint64 parameters)
+{
+  if (self->parameters == parameters)
+    return;
+
+  self->parameters = parameters;
+  g_signal_emit (self, signals[SIGNAL_CHANGED], 0);
 }
 
 const GradusRunDetails *

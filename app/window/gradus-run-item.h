@@ -63,6 +63,10 @@ gboolean gradus_run_item_is_resumable (GradusRunItem *self);
 /* Failed with a loss that is not a number. */
 gboolean gradus_run_item_is_diverged (GradusRunItem *self);
 
+/* Of the model; 0 where not known: runs of old logs, and those that have not begun. */
+gint64 gradus_run_item_get_parameters (GradusRunItem *self);
+void   gradus_run_item_set_parameters (GradusRunItem *self, gint64 parameters);
+
 const GradusRunDetails *gradus_run_item_get_details (GradusRunItem *self);
 void gradus_run_item_take_details (GradusRunItem *self, GradusRunDetails *details);
 

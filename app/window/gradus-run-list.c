@@ -92,6 +92,7 @@ update_counts (GradusRunList *self)
                                       shown->len),
                             shown->len);
   gtk_label_set_label (self->footer, footer);
+  gtk_widget_set_visible (GTK_WIDGET (self->footer), all > 0);
 }
 
 static void
@@ -320,6 +321,12 @@ gradus_run_list_set_workbench (GradusRunList *self, GradusWorkbench *workbench)
   g_signal_connect_object (workbench, "shown-changed", G_CALLBACK (update_counts), self,
                            G_CONNECT_SWAPPED);
   items_changed_cb (self);
+}
+
+void
+gradus_run_list_grab_rows (GradusRunList *self)
+{
+  gtk_widget_grab_focus (GTK_WIDGET (self->list));
 }
 
 void

@@ -13,6 +13,9 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (GradusRunList, gradus_run_list, GRADUS, RUN_LIST, GtkWidget)
 
 void gradus_run_list_set_workbench (GradusRunList *self, GradusWorkbench *workbench);
+/* Brings up the entry to search in. */
 void gradus_run_list_find (GradusRunList *self);
+/* The keyboard goes to the selected row. */
+void gradus_run_list_grab_rows (GradusRunList *self);
 
 G_END_DECLS

@@ -70,6 +70,12 @@ describe_status (GradusRunItem *item)
 }
 
 static char *
+describe_parameters (GradusRunItem *item)
+{
+  return number_or_dash (gradus_run_key_value (item, GRADUS_RUN_KEY_PARAMETERS), GRADUS_UNIT_COUNT);
+}
+
+static char *
 describe_optimizer (GradusRunItem *item)
 {
   const GradusRunDetails *details = gradus_run_item_get_details (item);
@@ -111,31 +117,30 @@ describe_epochs (GradusRunItem *item)
 }
 
 static char *
+describe_result (double value)
+{
+  return isnan (value) ? g_strdup ("–") : gradus_format_number (value, 4);
+}
+
+static char *
 describe_loss (GradusRunItem *item)
 {
-  g_autofree char *number =
-    number_or_dash (gradus_run_key_value (item, GRADUS_RUN_KEY_LOSS), GRADUS_UNIT_NONE);
+  g_autofree char *number = describe_result (gradus_run_key_value (item, GRADUS_RUN_KEY_LOSS));
 
   return gradus_run_item_is_best (item) ? g_strconcat ("★ ", number, NULL)
                                         : g_steal_pointer (&number);
 }
 
 static char *
-describe_fraction (double value)
-{
-  return isnan (value) ? g_strdup ("–") : gradus_format_number (value, 4);
-}
-
-static char *
 describe_accuracy (GradusRunItem *item)
 {
-  return describe_fraction (gradus_run_key_value (item, GRADUS_RUN_KEY_ACCURACY));
+  return describe_result (gradus_run_key_value (item, GRADUS_RUN_KEY_ACCURACY));
 }
 
 static char *
 describe_test (GradusRunItem *item)
 {
-  return describe_fraction (gradus_run_key_value (item, GRADUS_RUN_KEY_TEST_ACCURACY));
+  return describe_result (gradus_run_key_value (item, GRADUS_RUN_KEY_TEST_ACCURACY));
 }
 
 static char *
@@ -166,6 +171,8 @@ static const Column columns[] = {
   { "dot", "", KIND_DOT, NULL, -2, TRUE },
   { "name", N_ ("Name"), KIND_NAME, describe_name, -1, TRUE },
   { "state", N_ ("State"), KIND_TEXT, describe_status, -1, TRUE },
+  { "parameters", N_ ("Parameters"), KIND_NUMBER, describe_parameters, GRADUS_RUN_KEY_PARAMETERS,
+    TRUE },
   { "optimizer", N_ ("Optimizer"), KIND_TEXT, describe_optimizer, -1, TRUE },
   { "rate", N_ ("Learning rate"), KIND_NUMBER, describe_rate, GRADUS_RUN_KEY_RATE, TRUE },
   { "batch", N_ ("Batch"), KIND_NUMBER, describe_batch, GRADUS_RUN_KEY_BATCH, TRUE },

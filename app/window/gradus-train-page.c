@@ -65,6 +65,7 @@ struct _GradusTrainPage
   GtkStack           *content;
   AdwStatusPage      *ready_page;
   GtkLabel           *ready_facts;
+  GtkWidget          *ready_button;
   GtkBox             *charts;
   GradusFindingStrip *finding;
   GradusLegend       *legend;
@@ -94,10 +95,11 @@ chart_new (GradusTrainPage *self, const char *title)
 }
 
 static void
-apply_look_to (GradusTrainPage *self, GtkWidget *chart, gboolean is_loss)
+apply_look_to (GradusTrainPage *self, GtkWidget *chart, gboolean is_loss, gboolean is_noisy)
 {
   gradus_chart_set_smoothing (GRADUS_CHART (chart), gtk_adjustment_get_value (self->smoothing));
-  gradus_chart_set_robust (GRADUS_CHART (chart), gtk_check_button_get_active (self->robust));
+  gradus_chart_set_robust (GRADUS_CHART (chart),
+                           is_noisy && gtk_check_button_get_active (self->robust));
   if (is_loss)
     gradus_chart_set_scale (GRADUS_CHART (chart), gtk_check_button_get_active (self->log_scale)
                                                     ? GRADUS_SCALE_LOG
@@ -109,9 +111,9 @@ apply_look (GradusTrainPage *self)
 {
   for (guint i = 0; i < self->metric_charts->len; i++)
     apply_look_to (self, g_ptr_array_index (self->metric_charts, i),
-                   g_str_equal (g_ptr_array_index (self->metrics, i), "loss"));
+                   g_str_equal (g_ptr_array_index (self->metrics, i), "loss"), TRUE);
   for (guint i = 0; i < G_N_ELEMENTS (small_charts); i++)
-    apply_look_to (self, self->small[i], FALSE);
+    apply_look_to (self, self->small[i], FALSE, (small_charts[i].flags & GRADUS_LINE_BAND) != 0);
 }
 
 static gboolean
@@ -585,6 +587,7 @@ gradus_train_page_class_init (GradusTrainPageClass *klass)
   BIND (content);
   BIND (ready_page);
   BIND (ready_facts);
+  BIND (ready_button);
   BIND (charts);
   BIND (finding);
   BIND (legend);
@@ -649,6 +652,12 @@ gradus_train_page_init (GradusTrainPage *self)
                                   G_CALLBACK (focus_item_changed_cb), self);
   g_signal_group_connect_swapped (self->focus_signals, "recipe-changed",
                                   G_CALLBACK (focus_item_changed_cb), self);
+}
+
+gboolean
+gradus_train_page_grab_train (GradusTrainPage *self)
+{
+  return gtk_widget_get_mapped (self->ready_button) && gtk_widget_grab_focus (self->ready_button);
 }
 
 void

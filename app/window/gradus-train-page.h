@@ -12,5 +12,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (GradusTrainPage, gradus_train_page, GRADUS, TRAIN_PAGE, GtkWidget)
 
 void gradus_train_page_set_workbench (GradusTrainPage *self, GradusWorkbench *workbench);
+/* The keyboard goes to the button of a recipe that is ready to train; FALSE where there is none. */
+gboolean gradus_train_page_grab_train (GradusTrainPage *self);
 
 G_END_DECLS

@@ -18,12 +18,14 @@ struct _GradusWindow
   GradusWorkbench *workbench;
   GSignalGroup    *focus_signals;
   AdwToast        *stall; /* stays as long as the log cannot be written */
+  guint            keyboard_idle;
   gboolean         closing; /* what closing means has been settled */
 
   /* Template widgets */
   AdwToastOverlay       *toasts;
   AdwFlap               *flap;
   AdwViewStack          *pages;
+  GtkWidget             *run_list_button;
   GtkWidget             *new_run_label;
   GradusRunStatusButton *run_status;
   GradusRunList         *run_list;

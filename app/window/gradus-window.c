@@ -223,9 +223,29 @@ gradus_window_close_request (GtkWindow *window)
 
 /* ---- Following the workbench ---- */
 
+/* The keyboard begins where the work goes on: at Train, else at the runs. A widget that somebody
+   chose keeps it. */
+static void
+place_keyboard_cb (gpointer data)
+{
+  GradusWindow *self = data;
+  GtkWidget *now = gtk_window_get_focus (GTK_WINDOW (self));
+
+  self->keyboard_idle = 0;
+  if (now != NULL && now != self->run_list_button && gtk_widget_get_mapped (now))
+    return;
+  if (gradus_workbench_get_focus (self->workbench) == NULL)
+    return;
+  if (!gradus_train_page_grab_train (self->train_page) &&
+      adw_flap_get_reveal_flap (self->flap))
+    gradus_run_list_grab_rows (self->run_list);
+}
+
 static void
 focus_changed_cb (GradusWindow *self)
 {
+  if (self->keyboard_idle == 0)
+    self->keyboard_idle = g_idle_add_once (place_keyboard_cb, self);
   g_signal_group_set_target (self->focus_signals, gradus_workbench_get_focus (self->workbench));
   _gradus_window_update_actions (self);
 }
@@ -313,6 +333,7 @@ gradus_window_dispose (GObject *object)
 {
   GradusWindow *self = GRADUS_WINDOW (object);
 
+  g_clear_handle_id (&self->keyboard_idle, g_source_remove);
   g_clear_object (&self->focus_signals);
   g_clear_object (&self->stall);
   g_clear_object (&self->workbench);
@@ -341,6 +362,7 @@ gradus_window_class_init (GradusWindowClass *klass)
   BIND (toasts);
   BIND (flap);
   BIND (pages);
+  BIND (run_list_button);
   BIND (new_run_label);
   BIND (run_status);
   BIND (run_list);

@@ -346,6 +346,8 @@ take_run (GradusWorkbench *self, GradusFeedRun *run)
   gradus_run_item_take_info (item, g_steal_pointer (&run->info));
   if (run->details != NULL)
     gradus_run_item_take_details (item, g_steal_pointer (&run->details));
+  if (run->parameters > 0)
+    gradus_run_item_set_parameters (item, run->parameters);
   if (run->spark != NULL)
     gradus_run_item_set_spark (item, (const double *) (void *) run->spark->data, run->spark->len);
   if (data != NULL && gradus_run_data_get_steps_per_epoch (data) > 0)

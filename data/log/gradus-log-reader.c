@@ -362,6 +362,20 @@ gradus_log_reader_device (GradusLogReader *self, gint64 run, GError **error)
   return read_document (self, "SELECT coalesce(device, '') FROM run WHERE id = ?", run, error);
 }
 
+gint64
+gradus_log_reader_parameters (GradusLogReader *self, gint64 run, GError **error)
+{
+  g_autofree char *text = NULL;
+
+  g_return_val_if_fail (self != NULL, -1);
+  text = read_document (self,
+                        "SELECT CASE WHEN json_valid(model) THEN"
+                        " CAST(json_extract(model, '$.gradus.parameters') AS TEXT) END"
+                        " FROM run WHERE id = ?",
+                        run, error);
+  return text != NULL ? MAX (g_ascii_strtoll (text, NULL, 10), 0) : -1;
+}
+
 /* Events, checkpoints, commands */
 
 void

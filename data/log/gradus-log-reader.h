@@ -77,6 +77,9 @@ char *gradus_log_reader_recipe (GradusLogReader *self, gint64 run, GError **erro
 char *gradus_log_reader_model (GradusLogReader *self, gint64 run, GError **error);
 char *gradus_log_reader_device (GradusLogReader *self, gint64 run, GError **error);
 
+/* What the run's model says under gradus.parameters; 0 where it says nothing, -1 with an error. */
+gint64 gradus_log_reader_parameters (GradusLogReader *self, gint64 run, GError **error);
+
 /**
  * GradusSeriesInfo:
  * @count: rows; for the kinds other than scalar and histogram too
