@@ -32,6 +32,7 @@ build_in ()
   local folder=$1
   shift
   if [ ! -f "$folder/build.ninja" ]; then
+    printf 'Building for the first time: this takes some minutes.\n'
     meson setup "$folder" "$source_dir" "$@" > "$folder.log" 2>&1 ||
       { tail -n 30 "$folder.log" >&2; fail "The build could not be configured: see $folder.log"; }
     rm -f "$folder.log"
