@@ -16,8 +16,27 @@ static const char *const generator_names[] = { "line", NULL };
 static const char *const later_generator_names[] = { "blobs", "moons", "circles",    "spirals",
                                                      "xor",   "sine",  "regression", NULL };
 
+/* A file, or an object with the file of each of the model's inputs. */
+static void
+check_inputs (GradusJsonObject *object, const GradusField *field, const GradusFieldContext *context)
+{
+  JsonNode *node = gradus_json_node (object, field->name);
+  g_autoptr (GradusJsonObject) by_name = NULL;
+  g_autoptr (GList) names = NULL;
+
+  if (node == NULL || !JSON_NODE_HOLDS_OBJECT (node))
+    {
+      gradus_field_apply_path (object, field->name, context);
+      return;
+    }
+  by_name = gradus_json_object (object, field->name);
+  names = json_object_get_members (gradus_json_peek (by_name));
+  for (GList *l = names; l != NULL; l = l->next)
+    gradus_field_apply_path (by_name, l->data, context);
+}
+
 static const GradusField idx_fields[] = {
-  { "inputs", GRADUS_FIELD_PATH, .required = TRUE },
+  { "inputs", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_inputs },
   { "targets", GRADUS_FIELD_PATH, .required = TRUE },
   { "class_names", GRADUS_FIELD_STRINGS },
   { "fingerprint", GRADUS_FIELD_STRING },
@@ -56,7 +75,7 @@ refuse_source_type (GradusJsonObject *source, const char *type)
 
   if (g_strv_contains (later_source_names, type))
     {
-      gradus_json_refuse_unavailable (source, "type", type);
+      gradus_json_refuse_unavailable_but (source, "type", type, "idx", "generator");
       return;
     }
   near = gradus_json_nearest (type, all_source_names);

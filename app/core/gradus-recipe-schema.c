@@ -83,21 +83,23 @@ apply_number (GradusJsonObject *object, const GradusField *field)
     json_object_set_double_member (gradus_json_peek (object), field->name, value);
 }
 
-static void
-apply_path (GradusJsonObject *object, const GradusField *field, const GradusFieldContext *context)
+void
+gradus_field_apply_path (GradusJsonObject         *object,
+                         const char               *key,
+                         const GradusFieldContext *context)
 {
-  const char      *path = gradus_json_string (object, field->name, NULL);
+  const char      *path = gradus_json_string (object, key, NULL);
   g_autofree char *absolute = NULL;
 
   if (path == NULL)
     return;
   if (*path == '\0')
     {
-      gradus_json_refuse (object, field->name, _ ("The path is empty; a file would be right."));
+      gradus_json_refuse (object, key, _ ("The path is empty; a file would be right."));
       return;
     }
   absolute = g_canonicalize_filename (path, context->base);
-  json_object_set_string_member (gradus_json_peek (object), field->name, absolute);
+  json_object_set_string_member (gradus_json_peek (object), key, absolute);
 }
 
 static void
@@ -131,7 +133,7 @@ apply_present (GradusJsonObject         *object,
       gradus_json_string (object, field->name, NULL);
       break;
     case GRADUS_FIELD_PATH:
-      apply_path (object, field, context);
+      gradus_field_apply_path (object, field->name, context);
       break;
     case GRADUS_FIELD_INT:
       apply_int (object, field);

@@ -66,6 +66,11 @@ void gradus_fields_apply (GradusJsonObject         *object,
                           const GradusField        *fields,
                           const GradusFieldContext *context);
 
+/* Makes the path under @key absolute, if there is one; an empty one is refused. */
+void gradus_field_apply_path (GradusJsonObject         *object,
+                              const char               *key,
+                              const GradusFieldContext *context);
+
 /* Parts of the table that live in gradus-recipe-data.c. */
 void gradus_recipe_check_source (GradusJsonObject         *object,
                                  const GradusField        *field,

@@ -260,6 +260,20 @@ gradus_json_refuse_unavailable (GradusJsonObject *self, const char *key, const c
 }
 
 void
+gradus_json_refuse_unavailable_but (
+    GradusJsonObject *self, const char *key, const char *word, const char *one, const char *other)
+{
+  g_autofree char *pointer = gradus_json_pointer_append (self->pointer, key);
+  g_autofree char *where = place (self->document, pointer);
+
+  take_error (self->document,
+              g_error_new (GRADUS_ERROR, GRADUS_ERROR_UNSUPPORTED,
+                           _ ("%s: “%s” is not available in this version of Gradus; “%s” or “%s” "
+                              "would be right."),
+                           where, word, one, other));
+}
+
+void
 gradus_json_take_error (GradusJsonObject *self, GError *error)
 {
   g_return_if_fail (error != NULL);

@@ -125,6 +125,9 @@ void gradus_json_array_refuse (GradusJsonArray *self, guint index, const char *f
 /* Likewise "not available in this version of Gradus", GRADUS_ERROR_UNSUPPORTED, for a word such as
  * a stage's or a layer's name. */
 void gradus_json_refuse_unavailable (GradusJsonObject *self, const char *key, const char *word);
+/* Likewise, where something must stand: says the two words that would be right. */
+void gradus_json_refuse_unavailable_but (
+    GradusJsonObject *self, const char *key, const char *word, const char *one, const char *other);
 /* Records @error, which is taken, unless there is one already. */
 void gradus_json_take_error (GradusJsonObject *self, GError *error);
 

@@ -86,7 +86,7 @@ find_class (GradusOptimizer *self, GradusJsonObject *cursor, const char *key, co
   for (guint i = 0; later[i] != NULL; i++)
     if (g_ascii_strcasecmp (name, later[i]) == 0)
       {
-        gradus_json_refuse_unavailable (cursor, key, later[i]);
+        gradus_json_refuse_unavailable_but (cursor, key, later[i], "Adam", "SGD");
         return FALSE;
       }
   near = gradus_json_nearest (name, names);

@@ -78,6 +78,27 @@ test_paths (void)
   g_assert_cmpstr (gradus_recipe_get_string (recipe, "compile.metrics.0", NULL), ==, "accuracy");
 }
 
+/* A model with several inputs has a file for each. */
+static void
+test_inputs_by_name (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusRecipe) recipe = parse (
+      "{'data':{'train':{'type':'idx','inputs':{'a':'../a.gz','b':'/b'},'targets':'/c'}},'model':"
+      MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}",
+      &error);
+  g_autofree char *text = NULL;
+  g_autoptr (GradusRecipe) again = NULL;
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (gradus_recipe_get_string (recipe, "data.train.inputs.a", NULL), ==, "/a.gz");
+  g_assert_cmpstr (gradus_recipe_get_string (recipe, "data.train.inputs.b", NULL), ==, "/b");
+  text = gradus_recipe_to_json (recipe, FALSE);
+  again = gradus_recipe_parse (text, "/elsewhere", "again.json", &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (gradus_recipe_get_string (again, "data.train.inputs.a", NULL), ==, "/a.gz");
+}
+
 static void
 test_examples (void)
 {
@@ -223,7 +244,13 @@ static const struct
     GRADUS_ERROR_REFUSED, "/data/pipeline/0", "one key" },
   { "{'data':{'train':{'type':'csv'}},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'}}",
-    GRADUS_ERROR_UNSUPPORTED, "/data/train/type", "csv" },
+    GRADUS_ERROR_UNSUPPORTED, "/data/train/type", "“idx” or “generator” would be right" },
+  { "{'data':{'train':{'type':'idx','inputs':{'a':3},'targets':'/c'}},'model':" MODEL
+    ",'compile':{'optimizer':'adam','loss':'mse'}}",
+    GRADUS_ERROR_REFUSED, "/data/train/inputs/a", "string" },
+  { "{'data':{'train':{'type':'idx','inputs':{'a':''},'targets':'/c'}},'model':" MODEL
+    ",'compile':{'optimizer':'adam','loss':'mse'}}",
+    GRADUS_ERROR_REFUSED, "/data/train/inputs/a", "empty" },
   { "{'data':{'train':{'type':'idk'}},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/train/type", "idx" },
@@ -271,6 +298,7 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/defaults", test_defaults);
   g_test_add_func ("/recipe/stored-copy", test_stored_copy);
   g_test_add_func ("/recipe/paths", test_paths);
+  g_test_add_func ("/recipe/inputs-by-name", test_inputs_by_name);
   g_test_add_func ("/recipe/examples", test_examples);
   g_test_add_func ("/recipe/set", test_set);
   g_test_add_func ("/recipe/set-refused", test_set_refused);
