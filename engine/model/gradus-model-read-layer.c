@@ -89,6 +89,28 @@ read_input (GradusLayer *layer, GradusJsonObject *config)
     gradus_json_refuse (config, "dtype", _("There is no type “%s”; write “float32”."), dtype);
 }
 
+/* Layers of Keras whose names are near to one that is here, but which do something else. */
+static const char *const other_layers[] = { "LayerNormalization",
+                                            "GroupNormalization",
+                                            "UnitNormalization",
+                                            "RMSNormalization",
+                                            "SpectralNormalization",
+                                            "Conv1D",
+                                            "Conv3D",
+                                            "DepthwiseConv2D",
+                                            "SeparableConv2D",
+                                            "MaxPooling1D",
+                                            "MaxPooling3D",
+                                            "AveragePooling2D",
+                                            "GlobalAveragePooling1D",
+                                            "GlobalAveragePooling3D",
+                                            "GlobalMaxPooling2D",
+                                            "SpatialDropout2D",
+                                            "AlphaDropout",
+                                            "Dot",
+                                            "ReLU",
+                                            NULL };
+
 static const GradusLayerClass *
 read_class (GradusJsonObject *object)
 {
@@ -101,7 +123,7 @@ read_class (GradusJsonObject *object)
     return NULL;
   if ((klass = gradus_layer_class_find (name)) != NULL)
     return klass;
-  near = gradus_layer_class_nearest (name);
+  near = g_strv_contains (other_layers, name) ? NULL : gradus_layer_class_nearest (name);
   if (near != NULL)
     gradus_json_refuse (object, "class_name", _("There is no layer “%s”; did you mean “%s”?"), name,
                         near);

@@ -54,6 +54,8 @@ static const struct
 } refusals[] = {
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dens", "\"units\": 3")), "did you mean “Dense”" },
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("LSTM", "\"units\": 3")), "no layer “LSTM”" },
+  { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("LayerNormalization", "")),
+    "no layer “LayerNormalization”." },
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dense", "\"unit\": 3, \"units\": 3")),
     "Unknown key “unit”" },
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dense", "")), "units" },
