@@ -21,6 +21,20 @@ _gradus_window_toast (GradusWindow *self, const char *text)
   adw_toast_overlay_add_toast (self->toasts, adw_toast_new (escaped));
 }
 
+/* For what goes on: it stays until it is put away. */
+static AdwToast *
+show_lasting (GradusWindow *self, const char *text)
+{
+  g_autofree char *escaped = g_markup_escape_text (text, -1);
+  AdwToast *toast = adw_toast_new (escaped);
+
+  adw_toast_set_timeout (toast, 0);
+  adw_toast_set_priority (toast, ADW_TOAST_PRIORITY_HIGH);
+  adw_toast_overlay_add_toast (self->toasts, toast);
+
+  return toast;
+}
+
 static void
 show_problem (GradusWindow *self, const char *heading, const char *body)
 {
@@ -258,7 +272,7 @@ state_changed_cb (GradusWindow *self)
   if (reason != NULL && g_object_get_data (G_OBJECT (self), "gradus-told") == NULL)
     {
       g_object_set_data (G_OBJECT (self), "gradus-told", GINT_TO_POINTER (TRUE));
-      _gradus_window_toast (self, reason);
+      show_lasting (self, reason);
     }
   _gradus_window_update_actions (self);
 }
@@ -278,14 +292,7 @@ stalled_cb (GradusWindow *self, const char *reason)
     adw_toast_dismiss (self->stall);
   g_clear_object (&self->stall);
   if (reason != NULL)
-    {
-      g_autofree char *escaped = g_markup_escape_text (reason, -1);
-
-      self->stall = adw_toast_new (escaped);
-      adw_toast_set_timeout (self->stall, 0);
-      adw_toast_set_priority (self->stall, ADW_TOAST_PRIORITY_HIGH);
-      adw_toast_overlay_add_toast (self->toasts, g_object_ref (self->stall));
-    }
+    self->stall = g_object_ref (show_lasting (self, reason));
 }
 
 static void

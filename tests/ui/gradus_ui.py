@@ -87,13 +87,14 @@ class Log:
 class Gradus(App):
     """The application at work in a workspace."""
 
-    def __init__(self, workspace, *arguments, environment=None, timeout=20):
+    def __init__(self, workspace, *arguments, environment=None, wrapper=None, timeout=20):
         self.workspace = workspace
         self.log = Log(workspace)
         self.errors = tempfile.TemporaryFile('w+')
         variables = {**os.environ, 'G_DEBUG': 'fatal-criticals', **(environment or {})}
-        self.process = subprocess.Popen([GRADUS, '--workspace', workspace, *arguments],
-                                        env=variables, stderr=self.errors)
+        # A wrapper is given the arguments, and becomes the application.
+        self.process = subprocess.Popen([*(wrapper or [GRADUS]), '--workspace', workspace,
+                                         *arguments], env=variables, stderr=self.errors)
         try:
             super().__init__('gradus', self.process.pid, timeout)
         except TimeoutError:
