@@ -154,6 +154,26 @@ fill_stages (GradusDataPage *self, GradusRecipe *recipe)
     }
 }
 
+/* Adds a line for @value, for its members if it is an object. */
+static void
+describe_source (GString *text, JsonNode *value)
+{
+  g_autofree char *line = NULL;
+
+  if (value != NULL && JSON_NODE_HOLDS_OBJECT (value))
+    {
+      JsonObject *object = json_node_get_object (value);
+      g_autoptr (GList) members = json_object_get_members (object);
+
+      for (GList *l = members; l != NULL; l = l->next)
+        describe_source (text, json_object_get_member (object, l->data));
+    }
+  if (value == NULL || !JSON_NODE_HOLDS_VALUE (value))
+    return;
+  line = describe_value (value);
+  g_string_append_printf (text, "%s%s", text->len > 0 ? "\n" : "", line);
+}
+
 /* The source of a part: its type and its files, or how it is split off. */
 static void
 add_source (GradusDataPage *self, GradusRecipe *recipe, const char *part)
@@ -176,14 +196,7 @@ add_source (GradusDataPage *self, GradusRecipe *recipe, const char *part)
       g_string_append_printf (text, _("%s of the training data, drawn by the seed"), share);
     }
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
-    {
-      JsonNode *value = json_object_get_member (source, keys[i]);
-      g_autofree char *shown =
-        value != NULL && JSON_NODE_HOLDS_VALUE (value) ? describe_value (value) : NULL;
-
-      if (shown != NULL)
-        g_string_append_printf (text, "%s%s", text->len > 0 ? "\n" : "", shown);
-    }
+    describe_source (text, json_object_get_member (source, keys[i]));
 
   add_row (self->sources, part_name (part), text->str);
 }
