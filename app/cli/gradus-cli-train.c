@@ -207,6 +207,23 @@ say_text (Train *train, JsonObject *object, const char *key, const char *label, 
   gradus_progress_line_say (train->line, text, NULL);
 }
 
+/* The command that resumes the run, for the shell. */
+static void
+say_how_to_go_on (Train *train, gint64 run)
+{
+  const char *path = gradus_workspace_path (gradus_session_get_workspace (train->session));
+  g_autofree char *usual = gradus_workspace_default_path ();
+  g_autofree char *quoted = g_shell_quote (path);
+  g_autoptr (GString) command = g_string_new (NULL);
+  g_autofree char *text = NULL;
+
+  g_string_printf (command, "gradus-cli train --resume %" G_GINT64_FORMAT, run);
+  if (!g_str_equal (path, usual))
+    g_string_append_printf (command, " --workspace %s", quoted);
+  text = labelled (_ ("Go on with:"), command->str);
+  gradus_progress_line_say (train->line, text, NULL);
+}
+
 /* Names the run, what it reached, its log and its checkpoint. */
 static void
 report (Train *train, const char *uuid)
@@ -242,6 +259,8 @@ report (Train *train, const char *uuid)
   checkpoint = last_checkpoint (workspace, reader, run);
   if (checkpoint != NULL)
     say_text (train, object, "checkpoint", _ ("Checkpoint:"), checkpoint);
+  if (train->status == GRADUS_RUN_STOPPED)
+    say_how_to_go_on (train, run);
   gradus_progress_line_say (train->line, NULL, object);
 }
 

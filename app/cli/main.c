@@ -44,7 +44,7 @@ print_help (void)
   g_print (
       "\n%s\n",
       _ ("MODEL is a checkpoint's file, RUN, RUN@STEP or RUN@best, or an exported file.\n"
-         "RUN is a run's name if only one has it, its uuid, or # and its number.\n"
+         "RUN is a run's name if only one has it, its uuid, or its number.\n"
          "The exit status is 0 when done, 1 when the run failed, 2 when the input was refused.\n"
          "“gradus-cli COMMAND --help” says more about a command."));
 }

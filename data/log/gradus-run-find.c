@@ -44,23 +44,29 @@ collect (sqlite3 *db, const char *sql, const char *reference, Matches *matches, 
 }
 
 static gboolean
-find (sqlite3 *db, const char *reference, Matches *matches, GError **error)
+collect_number (sqlite3 *db, const char *number, Matches *matches, GError **error)
 {
   gint64 id;
 
+  /* A reference that is no number names no run. */
+  return !g_ascii_string_to_signed (number, 10, 1, G_MAXINT64, &id, NULL)
+         || collect (db, "SELECT id, uuid FROM run WHERE id = CAST(?1 AS INTEGER)", number, matches,
+                     error);
+}
+
+static gboolean
+find (sqlite3 *db, const char *reference, Matches *matches, GError **error)
+{
   if (*reference == '#')
-    {
-      /* A reference that is no number names no run. */
-      if (!g_ascii_string_to_signed (reference + 1, 10, 1, G_MAXINT64, &id, NULL))
-        return TRUE;
-      return collect (db, "SELECT id, uuid FROM run WHERE id = CAST(?1 AS INTEGER)", reference + 1,
-                      matches, error);
-    }
+    return collect_number (db, reference + 1, matches, error);
   if (!collect (db, "SELECT id, uuid FROM run WHERE uuid = lower(?1)", reference, matches, error))
     return FALSE;
-  return matches->n > 0
-         || collect (db, "SELECT id, uuid FROM run WHERE name = ?1 ORDER BY id DESC", reference,
-                     matches, error);
+  if (matches->n == 0
+      && !collect (db, "SELECT id, uuid FROM run WHERE name = ?1 ORDER BY id DESC", reference,
+                   matches, error))
+    return FALSE;
+  /* A shell takes an unquoted #1 for a comment. */
+  return matches->n > 0 || collect_number (db, reference, matches, error);
 }
 
 gint64

@@ -112,8 +112,8 @@ gint64 gradus_log_post_command (GradusWorkspace *workspace,
                                 const char      *command,
                                 GError         **error);
 
-/* The id of the run that @reference names: a uuid, a name that only one run has, or #id. Reads
- * only. NOT_FOUND, or REFUSED where several runs have the name (they are listed). @uuid may be
+/* The id of the run that @reference names: a uuid, a name that only one run has, #id, or the id
+ * alone where no run has it for a name. Reads only. NOT_FOUND, or REFUSED where several runs have the name (they are listed). @uuid may be
  * NULL. 0 with an error. */
 gint64 gradus_run_find (GradusWorkspace *workspace,
                         const char      *reference,

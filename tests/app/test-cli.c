@@ -353,7 +353,10 @@ test_doctor (void)
 #define LONG "--set", "data.train.samples=16384", "--set", "checkpoints.every=200"
 
 static GSubprocess *
-start_training (const char *workspace, const char *first, const char *second)
+start_training_with (GSubprocessFlags flags,
+                     const char      *workspace,
+                     const char      *first,
+                     const char      *second)
 {
   g_autofree char *line = example ("line.json");
   g_autofree char *epochs = g_strdup_printf ("fit.epochs=%u", 12 * n_kills);
@@ -361,19 +364,28 @@ start_training (const char *workspace, const char *first, const char *second)
       = { "train", line, "--workspace", workspace, "--quiet", LONG, "--set", epochs, NULL };
   const char *again[] = { "train", first, second, "--workspace", workspace, "--quiet", NULL };
 
-  return spawn (G_SUBPROCESS_FLAGS_STDOUT_SILENCE, "C.UTF-8", first != NULL ? again : whole);
+  return spawn (flags, "C.UTF-8", first != NULL ? again : whole);
+}
+
+static GSubprocess *
+start_training (const char *workspace, const char *first, const char *second)
+{
+  return start_training_with (G_SUBPROCESS_FLAGS_STDOUT_SILENCE, workspace, first, second);
 }
 
 static void
 test_interrupt (void)
 {
   g_autofree char *workspace = g_build_filename (folder, "interrupt", NULL);
-  g_autoptr (GSubprocess) process = start_training (workspace, NULL, NULL);
+  g_autoptr (GSubprocess) process =
+      start_training_with (G_SUBPROCESS_FLAGS_STDOUT_PIPE, workspace, NULL, NULL);
   g_autoptr (GradusRunInfo) info = NULL;
+  g_autofree char *out = NULL;
 
   g_usleep (700000);
   g_subprocess_send_signal (process, SIGINT);
-  g_assert_true (g_subprocess_wait (process, NULL, NULL));
+  g_assert_true (g_subprocess_communicate_utf8 (process, NULL, NULL, &out, NULL, NULL));
+  g_assert_nonnull (strstr (out, "gradus-cli train --resume 1 --workspace "));
   g_assert_true (g_subprocess_get_if_exited (process));
   g_assert_cmpint (g_subprocess_get_exit_status (process), ==, 0);
   info = app_fixture_run (workspace, "line");

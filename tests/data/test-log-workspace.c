@@ -284,6 +284,7 @@ test_runs (LogFixture *f, gconstpointer data)
   g_assert_cmpint (gradus_run_find (f->workspace, "cnn 2", &found, &error), ==, second);
   by_number = g_strdup_printf ("#%" G_GINT64_FORMAT, first);
   g_assert_cmpint (gradus_run_find (f->workspace, by_number, NULL, &error), ==, first);
+  g_assert_cmpint (gradus_run_find (f->workspace, by_number + 1, NULL, &error), ==, first);
   g_assert_no_error (error);
   g_assert_cmpint (gradus_run_find (f->workspace, "dnn", NULL, &error), ==, 0);
   g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_NOT_FOUND);
