@@ -71,7 +71,7 @@ change (GString *input, const guint32 words[4])
 int
 main (int argc, char **argv)
 {
-  g_autoptr (GPtrArray) seeds = g_ptr_array_new ();
+  GPtrArray *seeds = g_ptr_array_new ();
 
   g_ptr_array_add (seeds, seed (1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", 24));
   g_ptr_array_add (seeds, seed (2, "{'descr': '>i8', 'fortran_order': False, 'shape': (4,), }\n", 32));

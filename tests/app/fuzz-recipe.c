@@ -47,7 +47,7 @@ int
 main (int argc, char **argv)
 {
   static const char *const names[] = { "line.json", "fashion-dense.json", "fashion-cnn.json" };
-  g_autoptr (GPtrArray) seeds = g_ptr_array_new ();
+  GPtrArray *seeds = g_ptr_array_new ();
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     {

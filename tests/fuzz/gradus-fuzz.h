@@ -124,7 +124,7 @@ fuzz_change (GString                *input,
     }
 }
 
-/* @seeds: GString; @rounds: how many changed ones without an argument. */
+/* @seeds: GString, (transfer full); @rounds: how many changed ones without an argument. */
 static inline int
 fuzz_main (int        argc,
            char     **argv,
@@ -150,6 +150,9 @@ fuzz_main (int        argc,
       LLVMFuzzerTestOneInput ((const guint8 *) input->str, input->len);
     }
   g_print ("%u seeds and %" G_GUINT64_FORMAT " changed ones read or refused\n", seeds->len, rounds);
+  for (guint i = 0; i < seeds->len; i++)
+    g_string_free (g_ptr_array_index (seeds, i), TRUE);
+  g_ptr_array_unref (seeds);
   return 0;
 }
 #endif
