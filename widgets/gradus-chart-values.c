@@ -52,23 +52,53 @@ draw_leftwards (GtkSnapshot *snapshot, PangoLayout *layout, double height, const
   return TRUE;
 }
 
+static int
+get_width (PangoLayout *layout)
+{
+  int width;
+
+  pango_layout_get_pixel_size (layout, &width, NULL);
+  return width;
+}
+
+/* The number, with its unit if there is room for both. */
+static PangoLayout *
+make_value (GradusChartValues *self, double value, gboolean bold, double room)
+{
+  g_autofree char *text = gradus_format_value (value, self->chart->unit);
+  PangoLayout     *layout = gradus_draw_layout (GTK_WIDGET (self), text, bold);
+
+  if (self->chart->unit == GRADUS_UNIT_SAMPLES_RATE && isfinite (value) && get_width (layout) > room)
+    {
+      g_autofree char *bare = gradus_format_value (value, GRADUS_UNIT_NONE);
+
+      g_object_unref (layout);
+      layout = gradus_draw_layout (GTK_WIDGET (self), bare, bold);
+    }
+  return layout;
+}
+
 static void
 draw_value (GradusChartValues *self, GtkSnapshot *snapshot, const GradusChartLine *line, double height, double *right)
 {
   GradusChart     *chart = self->chart;
   GradusLineRole   role = gradus_line_get_role (line->line);
   GdkRGBA          color = *gradus_palette_get_run (&chart->palette, gradus_line_get_color (line->line));
-  g_autofree char *text = gradus_format_value (line->last.value, chart->unit);
-  g_autoptr (PangoLayout) value = gradus_draw_layout (GTK_WIDGET (self), text, role != GRADUS_LINE_TRAIN);
+  gboolean         first = *right >= gtk_widget_get_width (GTK_WIDGET (self));
+  gboolean         named = *gradus_line_get_name (line->line) != '\0';
+  g_autoptr (PangoLayout) value = make_value (self, line->last.value, role != GRADUS_LINE_TRAIN, *right);
   g_autoptr (PangoLayout) caption = make_caption (self, gradus_line_get_name (line->line));
 
   if (!isfinite (line->last.value))
     color = chart->palette.error;
   else if (role == GRADUS_LINE_TRAIN)
     color = gradus_draw_fade (&color, TRAIN_TEXT);
+  /* A second number without its name would not be understood. */
+  if (named && !first && get_width (value) + CAPTION_GAP + get_width (caption) > *right)
+    return;
   if (!draw_leftwards (snapshot, value, height, &color, right))
     return;
-  if (*gradus_line_get_name (line->line) != '\0')
+  if (named)
     {
       *right -= CAPTION_GAP;
       draw_leftwards (snapshot, caption, height, &chart->palette.dim, right);
@@ -83,11 +113,9 @@ draw_best (GradusChartValues *self, GtkSnapshot *snapshot, const GradusChartLine
   const GdkRGBA   *color = gradus_palette_get_run (&chart->palette, gradus_line_get_color (line->line));
   g_autofree char *text = gradus_format_value (line->best.value, chart->unit);
   g_autoptr (PangoLayout) value = gradus_draw_layout (GTK_WIDGET (self), text, FALSE);
-  int              width;
 
   /* Without its star the number would say nothing. */
-  pango_layout_get_pixel_size (value, &width, NULL);
-  if (*right < width + CAPTION_GAP + 2.0 * STAR_RADIUS || !draw_leftwards (snapshot, value, height, color, right))
+  if (*right < get_width (value) + CAPTION_GAP + 2.0 * STAR_RADIUS || !draw_leftwards (snapshot, value, height, color, right))
     return;
   *right -= CAPTION_GAP + STAR_RADIUS;
   gradus_draw_star (snapshot, *right, height / 2.0, STAR_RADIUS, color, 0.0, NULL);
