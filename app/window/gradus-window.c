@@ -11,6 +11,9 @@
 /* Below this width the header has no room for words. */
 #define NARROW_WIDTH 1000
 
+/* Below this width the list of runs folds, so that charts and panel have room side by side. */
+#define LIST_WIDTH 1090
+
 G_DEFINE_FINAL_TYPE (GradusWindow, gradus_window, ADW_TYPE_APPLICATION_WINDOW)
 
 void
@@ -315,8 +318,11 @@ static void
 width_changed_cb (GradusWindow *self)
 {
   GdkSurface *surface = gtk_native_get_surface (GTK_NATIVE (self));
+  int width = gdk_surface_get_width (surface);
 
-  gtk_widget_set_visible (self->new_run_label, gdk_surface_get_width (surface) >= NARROW_WIDTH);
+  gtk_widget_set_visible (self->new_run_label, width >= NARROW_WIDTH);
+  adw_flap_set_fold_policy (self->flap, width >= LIST_WIDTH ? ADW_FLAP_FOLD_POLICY_AUTO
+                                                            : ADW_FLAP_FOLD_POLICY_ALWAYS);
 }
 
 static void
