@@ -73,6 +73,14 @@ make_folders (GradusWorkspace *self, GError **error)
 
       if (g_mkdir (folder, 0755) != 0 && errno != EEXIST)
         return fail_errno (error, folder, errno);
+      if (!g_file_test (folder, G_FILE_TEST_IS_DIR))
+        {
+          g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                       _ ("“%s” is a file, and the workspace needs a folder there. Move the file "
+                          "away, or choose another workspace."),
+                       folder);
+          return FALSE;
+        }
     }
   return TRUE;
 }
@@ -83,6 +91,14 @@ check_path (GradusWorkspace *self, gboolean create, GError **error)
 {
   g_autofree char *part = g_strdup (self->path);
 
+  if (g_file_test (self->log_path, G_FILE_TEST_IS_DIR))
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                   _ ("“%s” is a folder, and the run log is a file. Move the folder away, or "
+                      "choose another workspace."),
+                   self->log_path);
+      return FALSE;
+    }
   for (;;)
     {
       GStatBuf         info;
@@ -224,6 +240,12 @@ gradus_workspace_open (const char *path, GradusWorkspaceFlags flags, GError **er
 
   self->ref_count = 1;
   pthread_mutex_init (&self->writer_lock, NULL);
+  if (path != NULL && *path == '\0')
+    {
+      g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                           _ ("The workspace's name is empty. Name a folder."));
+      return NULL;
+    }
   chosen = path != NULL ? g_strdup (path) : gradus_workspace_default_path ();
   self->path = g_canonicalize_filename (chosen, NULL);
   self->log_path = g_build_filename (self->path, "runs.sqlite", NULL);

@@ -120,6 +120,31 @@ test_newer (LogFixture *f, gconstpointer data)
   g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_READ_ONLY);
 }
 
+/* What stands where the workspace's own log and folders should be, and a name that is none. */
+static void
+test_in_the_way (LogFixture *f, gconstpointer data)
+{
+  static const char *const names[] = { "models", "checkpoints", "locks" };
+  g_autofree char *path = g_build_filename (f->path, "other", NULL);
+  g_autofree char *log = g_build_filename (path, "runs.sqlite", NULL);
+
+  refused ("", GRADUS_WORKSPACE_CREATE, GRADUS_ERROR_REFUSED, "empty");
+  refused ("", 0, GRADUS_ERROR_REFUSED, "empty");
+  g_assert_cmpint (g_mkdir_with_parents (log, 0700), ==, 0);
+  refused (path, GRADUS_WORKSPACE_CREATE, GRADUS_ERROR_REFUSED, log);
+  refused (path, 0, GRADUS_ERROR_REFUSED, log);
+  g_assert_cmpint (g_rmdir (log), ==, 0);
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *name = g_build_filename (path, names[i], NULL);
+
+      g_rmdir (name);
+      g_assert_true (g_file_set_contents (name, "", 0, NULL));
+      refused (path, GRADUS_WORKSPACE_CREATE, GRADUS_ERROR_REFUSED, name);
+      g_assert_cmpint (g_unlink (name), ==, 0);
+    }
+}
+
 static void
 test_foreign (LogFixture *f, gconstpointer data)
 {
@@ -464,6 +489,7 @@ main (int argc, char **argv)
   ADD ("/log/workspace/older", test_older);
   ADD ("/log/workspace/newer", test_newer);
   ADD ("/log/workspace/foreign", test_foreign);
+  ADD ("/log/workspace/in-the-way", test_in_the_way);
   ADD ("/log/workspace/damaged", test_damaged);
   ADD ("/log/workspace/asked-read-only", test_asked_read_only);
   ADD ("/log/workspace/locked", test_locked);
