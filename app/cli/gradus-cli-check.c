@@ -8,32 +8,19 @@
 #include <inttypes.h>
 
 static void
-add_row (GPtrArray *rows, const char *first, ...)
-{
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-  va_list args;
-
-  va_start (args, first);
-  for (const char *cell = first; cell != NULL; cell = va_arg (args, const char *))
-    g_strv_builder_add (builder, cell);
-  va_end (args);
-  g_ptr_array_add (rows, g_strv_builder_end (builder));
-}
-
-static void
 print_layers (GradusSummary *summary)
 {
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify)g_strfreev);
 
   g_print (_ ("Model: “%s”\n"), summary->model_name);
-  add_row (rows, _ ("Layer"), _ ("Type"), _ ("Output shape"), _ ("Parameters"), _ ("Memory"), NULL);
+  gradus_cli_add_row (rows, _ ("Layer"), _ ("Type"), _ ("Output shape"), _ ("Parameters"), _ ("Memory"), NULL);
   for (guint i = 0; i < summary->layers->len; i++)
     {
       GradusSummaryLayer *layer = g_ptr_array_index (summary->layers, i);
       g_autofree char    *parameters = g_strdup_printf ("%" G_GINT64_FORMAT, layer->parameters);
       g_autofree char    *memory = gradus_cli_size (layer->bytes);
 
-      add_row (rows, layer->name, layer->class_name, layer->output_shape, parameters, memory, NULL);
+      gradus_cli_add_row (rows, layer->name, layer->class_name, layer->output_shape, parameters, memory, NULL);
     }
   gradus_cli_table (rows, "lllrr");
   g_print (_ ("Parameters: %" PRId64 ", of which trainable: %" PRId64 "\n\n"), summary->parameters,
@@ -45,14 +32,14 @@ print_parts (GradusSummary *summary)
 {
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify)g_strfreev);
 
-  add_row (rows, _ ("Data"), _ ("Samples"), _ ("Batches"), _ ("Inputs"), _ ("Targets"), NULL);
+  gradus_cli_add_row (rows, _ ("Data"), _ ("Samples"), _ ("Batches"), _ ("Inputs"), _ ("Targets"), NULL);
   for (guint i = 0; i < summary->parts->len; i++)
     {
       GradusSummaryPart *part = g_ptr_array_index (summary->parts, i);
       g_autofree char   *samples = g_strdup_printf ("%" G_GINT64_FORMAT, part->n_samples);
       g_autofree char   *batches = g_strdup_printf ("%" G_GINT64_FORMAT, part->n_batches);
 
-      add_row (rows, part->name, samples, batches, part->inputs, part->targets, NULL);
+      gradus_cli_add_row (rows, part->name, samples, batches, part->inputs, part->targets, NULL);
     }
   gradus_cli_table (rows, "lrrll");
   if (summary->n_classes > 0)

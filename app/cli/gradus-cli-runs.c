@@ -11,19 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static char **
-row_new (const char *first, ...)
-{
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-  va_list args;
-
-  va_start (args, first);
-  for (const char *cell = first; cell != NULL; cell = va_arg (args, const char *))
-    g_strv_builder_add (builder, cell);
-  va_end (args);
-  return g_strv_builder_end (builder);
-}
-
 static char *
 epochs_text (const GradusRunInfo *info)
 {
@@ -45,8 +32,8 @@ add_run (GPtrArray *rows, const GradusRunInfo *info)
   g_autofree char *test = gradus_cli_number (info->test_accuracy);
   g_autofree char *age = gradus_cli_age (info->created);
 
-  g_ptr_array_add (rows, row_new (id, info->name, gradus_cli_status (info->status), epochs, loss,
-                                  accuracy, test, age, NULL));
+  gradus_cli_add_row (rows, id, info->name, gradus_cli_status (info->status), epochs, loss,
+                      accuracy, test, age, NULL);
 }
 
 static int
@@ -64,8 +51,8 @@ list_runs (GradusWorkspace *workspace)
       g_print (_ ("There are no runs in %s yet.\n"), gradus_workspace_path (workspace));
       return GRADUS_CLI_DONE;
     }
-  g_ptr_array_add (rows, row_new ("#", _ ("Name"), _ ("State"), _ ("Epochs"), _ ("Best val. loss"),
-                                  _ ("Best val. acc."), _ ("Test acc."), _ ("Created"), NULL));
+  gradus_cli_add_row (rows, "#", _ ("Name"), _ ("State"), _ ("Epochs"), _ ("Best val. loss"),
+                      _ ("Best val. acc."), _ ("Test acc."), _ ("Created"), NULL);
   for (guint i = 0; i < runs->len; i++)
     add_run (rows, g_ptr_array_index (runs, i));
   gradus_cli_table (rows, "rllrrrrl");
@@ -82,8 +69,8 @@ show_series (GradusLogReader *reader, gint64 run)
 
   if (series == NULL || series->len == 0)
     return;
-  g_ptr_array_add (rows, row_new (_ ("Series"), _ ("Kind"), _ ("Records"), _ ("Last"),
-                                  _ ("Minimum"), _ ("Maximum"), NULL));
+  gradus_cli_add_row (rows, _ ("Series"), _ ("Kind"), _ ("Records"), _ ("Last"),
+                      _ ("Minimum"), _ ("Maximum"), NULL);
   for (guint i = 0; i < series->len; i++)
     {
       GradusSeriesInfo *info = g_ptr_array_index (series, i);
@@ -92,8 +79,8 @@ show_series (GradusLogReader *reader, gint64 run)
       g_autofree char  *min = gradus_cli_number (info->min);
       g_autofree char  *max = gradus_cli_number (info->max);
 
-      g_ptr_array_add (rows, row_new (info->name, gradus_series_kind_name (info->kind), count, last,
-                                      min, max, NULL));
+      gradus_cli_add_row (rows, info->name, gradus_series_kind_name (info->kind), count, last,
+                          min, max, NULL);
     }
   g_print ("\n");
   gradus_cli_table (rows, "llrrrr");

@@ -105,6 +105,19 @@ gradus_cli_terminal_width (void)
 }
 
 void
+gradus_cli_add_row (GPtrArray *rows, const char *first, ...)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  va_list args;
+
+  va_start (args, first);
+  for (const char *cell = first; cell != NULL; cell = va_arg (args, const char *))
+    g_strv_builder_add (builder, cell);
+  va_end (args);
+  g_ptr_array_add (rows, g_strv_builder_end (builder));
+}
+
+void
 gradus_cli_table (GPtrArray *rows, const char *alignment)
 {
   guint  n = strlen (alignment);

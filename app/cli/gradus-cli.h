@@ -57,6 +57,8 @@ guint gradus_cli_terminal_width (void);
 /* Prints @rows (of GStrv, the first the titles) in columns; those whose letter in @alignment is 'r'
  * stand right. */
 void gradus_cli_table (GPtrArray *rows, const char *alignment);
+/* Adds a row of copied cells to a table; ends with NULL. */
+void gradus_cli_add_row (GPtrArray *rows, const char *first, ...) G_GNUC_NULL_TERMINATED;
 
 /* "0.0312", "-" for NaN; "2.1 MiB"; "02:19"; "3 min ago". Free with g_free. */
 char *gradus_cli_number (double value);
