@@ -57,7 +57,34 @@ typedef struct
 } GradusWeightSpec;
 #define GRADUS_LAYER_MAX_WEIGHTS 4
 
-/* Where a layer puts its nodes. */
+/* A layer may make states beside its output, as a recurrent layer does. */
+#define GRADUS_LAYER_MAX_OUTPUTS 5
+
+/**
+ * GradusMaskRule:
+ * @GRADUS_MASK_DROPS: works on padding as on anything else; what follows has no mask
+ * @GRADUS_MASK_PASSES: works step by step: the output has the input's mask, that of several inputs
+ *   where any of them has a real step, and none if one of them has none
+ * @GRADUS_MASK_OWN: the layer sets output_mask itself
+ *
+ * What becomes of a mask, as in Keras.
+ */
+typedef enum
+{
+  GRADUS_MASK_DROPS,
+  GRADUS_MASK_PASSES,
+  GRADUS_MASK_OWN,
+} GradusMaskRule;
+
+/**
+ * GradusLayerBuild:
+ * @masks: one an input, float32 (None, time) with 1 for a real step and 0 for padding;
+ *   GRADUS_NO_VALUE where there is none
+ * @states: (out): the outputs after the first of a layer that has several
+ * @output_mask: (out): of a layer with GRADUS_MASK_OWN; GRADUS_NO_VALUE before the call
+ *
+ * Where a layer puts its nodes.
+ */
 typedef struct
 {
   GradusProgram       *program;
@@ -65,20 +92,25 @@ typedef struct
   guint                use; /* which call of a shared layer */
   const GradusValueId *inputs;
   const GradusShape   *shapes; /* of the inputs */
+  const GradusValueId *masks;
   guint                n_inputs;
   GradusShape          output_shape;
   GradusValueId        output; /* (out) */
   GradusValueId        logits; /* (out): what a softmax at the end was given */
+  GradusValueId        states[GRADUS_LAYER_MAX_OUTPUTS - 1];
+  GradusValueId        output_mask;
 } GradusLayerBuild;
 
 /**
  * GradusLayerClass:
  * @args: ended by a NULL name
- * @infer: the output's shape, or an error that says what was met and wanted and what to do (the
+ * @infer: the output's shape (@output has room for GRADUS_LAYER_MAX_OUTPUTS), or an error that says what was met and wanted and what to do (the
  *   layer's name is put before it by the caller)
  * @weights: fills up to GRADUS_LAYER_MAX_WEIGHTS and returns how many; NULL: none
  * @update_op, @update: the op of a training step that leaves something to be kept, and what keeps
  *   it, at the end of the step; NULL: nothing
+ * @mask: what becomes of the inputs' masks
+ * @n_outputs: NULL: one
  *
  * One row a layer.
  */
@@ -100,6 +132,8 @@ typedef struct
                       GradusProgram     *program,
                       const GradusNode  *node,
                       GError           **error);
+  GradusMaskRule mask;
+  guint (*n_outputs) (const GradusLayer *layer);
 } GradusLayerClass;
 
 struct _GradusLayer

@@ -103,6 +103,7 @@ dense_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
 
 const GradusLayerClass gradus_layer_dense = {
   "Dense", "dense", dense_args, 1, 1, dense_infer, dense_weights, dense_build, NULL, NULL,
+  GRADUS_MASK_PASSES,
 };
 
 /* Activation */
@@ -124,6 +125,7 @@ activation_build (const GradusLayer *layer, GradusLayerBuild *build, GError **er
 
 const GradusLayerClass gradus_layer_activation = {
   "Activation", "activation", activation_args, 1, 1, same_shape, NULL, activation_build, NULL, NULL,
+  GRADUS_MASK_PASSES,
 };
 
 /* Flatten and Reshape */
@@ -231,6 +233,7 @@ rescaling_build (const GradusLayer *layer, GradusLayerBuild *build, GError **err
 
 const GradusLayerClass gradus_layer_rescaling = {
   "Rescaling", "rescaling", rescaling_args, 1, 1, same_shape, NULL, rescaling_build, NULL, NULL,
+  GRADUS_MASK_PASSES,
 };
 
 /* Dropout */
@@ -282,4 +285,5 @@ dropout_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error
 
 const GradusLayerClass gradus_layer_dropout = {
   "Dropout", "dropout", dropout_args, 1, 1, dropout_infer, NULL, dropout_build, NULL, NULL,
+  GRADUS_MASK_PASSES,
 };

@@ -75,6 +75,7 @@ static const GradusArgSpec add_args[] = { { NULL } };
 
 const GradusLayerClass gradus_layer_add = {
   "Add", "add", add_args, 2, G_MAXUINT, add_infer, NULL, add_build, NULL, NULL,
+  GRADUS_MASK_PASSES,
 };
 
 /* Concatenate */
@@ -142,5 +143,5 @@ concatenate_build (const GradusLayer *layer, GradusLayerBuild *build, GError **e
 
 const GradusLayerClass gradus_layer_concatenate = {
   "Concatenate", "concatenate", concatenate_args, 2, G_MAXUINT,
-  concatenate_infer, NULL, concatenate_build, NULL, NULL,
+  concatenate_infer, NULL, concatenate_build, NULL, NULL, GRADUS_MASK_PASSES,
 };

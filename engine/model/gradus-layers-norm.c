@@ -134,5 +134,5 @@ update (const GradusLayer *layer, GradusProgram *program, const GradusNode *node
 
 const GradusLayerClass gradus_layer_batch_normalization = {
   "BatchNormalization", "batch_normalization", batch_normalization_args, 1, 1,
-  infer, weights, build, "batch_norm", update,
+  infer, weights, build, "batch_norm", update, GRADUS_MASK_PASSES,
 };

@@ -17,7 +17,7 @@ typedef struct
 typedef struct
 {
   const char *layer;
-  guint       node;
+  guint       node, tensor;
 } Reference;
 
 static void
@@ -43,7 +43,7 @@ read_triple (GradusJsonArray *array, Reference *reference)
     }
   reference->layer = gradus_json_array_string (array, 0);
   reference->node = gradus_json_array_int (array, 1, 0, GRADUS_MODEL_MAX_LAYERS);
-  gradus_json_array_int (array, 2, 0, 0);
+  reference->tensor = gradus_json_array_int (array, 2, 0, GRADUS_LAYER_MAX_OUTPUTS - 1);
   if (n == 4)
     {
       JsonNode *rest = gradus_json_array_node (array, 3);
@@ -209,11 +209,25 @@ find_use (GHashTable *table, const Reference *reference)
   return g_hash_table_lookup (table, key);
 }
 
+static gboolean
+check_tensor (GradusModel *model, GradusJsonObject *root, const Use *source, const Reference *reference)
+{
+  guint n = gradus_model_call_at (model, source->call)->n_outputs;
+
+  if (reference->tensor >= n)
+    gradus_json_refuse (root, NULL,
+                        _("Output %u of layer “%s” is asked for, which has %u. Outputs are counted "
+                          "from 0; a recurrent layer has states beside its output only with "
+                          "return_state."),
+                        reference->tensor, reference->layer, n);
+  return reference->tensor < n;
+}
+
 /* Calls @use if all of its inputs were called; sets @later otherwise. */
 static gboolean
 settle_use (GradusModel *model, GradusJsonObject *root, GHashTable *table, Use *use, gboolean *later)
 {
-  g_autofree guint *inputs = g_new (guint, MAX (1, use->inputs->len));
+  g_autofree GradusTensor *inputs = g_new (GradusTensor, MAX (1, use->inputs->len));
 
   for (guint i = 0; i < use->inputs->len; i++)
     {
@@ -235,12 +249,14 @@ settle_use (GradusModel *model, GradusJsonObject *root, GHashTable *table, Use *
           *later = TRUE;
           return TRUE;
         }
-      inputs[i] = source->call;
+      if (!check_tensor (model, root, source, reference))
+        return FALSE;
+      inputs[i] = (GradusTensor){ source->call, reference->tensor };
     }
   /* Uses of one layer keep their order, which their numbers rely on. */
   if (use->index > 0)
     {
-      Reference before = { gradus_model_layer_at (model, use->layer)->name, use->index - 1 };
+      Reference before = { gradus_model_layer_at (model, use->layer)->name, use->index - 1, 0 };
 
       if (!find_use (table, &before)->done)
         {
@@ -281,7 +297,7 @@ settle_uses (GradusModel *model, GradusJsonObject *root, GPtrArray *uses, GHashT
 }
 
 static gboolean
-add_end (GradusJsonObject *config, const char *key, GHashTable *table, const Reference *reference, GArray *ends)
+add_end (GradusModel *model, GradusJsonObject *config, const char *key, GHashTable *table, const Reference *reference, GArray *ends)
 {
   Use *use = find_use (table, reference);
 
@@ -291,13 +307,15 @@ add_end (GradusJsonObject *config, const char *key, GHashTable *table, const Ref
                           reference->node);
       return FALSE;
     }
-  g_array_append_val (ends, use->call);
+  if (!check_tensor (model, config, use, reference))
+    return FALSE;
+  g_array_append_val (ends, ((GradusTensor){ use->call, reference->tensor }));
   return TRUE;
 }
 
 /* ["name", 0, 0], a list of such, or a dictionary of such. */
 static gboolean
-read_ends (GradusJsonObject *config, const char *key, GHashTable *table, GArray *ends)
+read_ends (GradusModel *model, GradusJsonObject *config, const char *key, GHashTable *table, GArray *ends)
 {
   JsonNode *node = gradus_json_node (config, key);
   Reference reference;
@@ -315,7 +333,7 @@ read_ends (GradusJsonObject *config, const char *key, GHashTable *table, GArray 
           g_autoptr (GradusJsonArray) triple = gradus_json_array (object, l->data, 4);
 
           if (triple == NULL || !read_triple (triple, &reference) ||
-              !add_end (config, key, table, &reference, ends))
+              !add_end (model, config, key, table, &reference, ends))
             return FALSE;
         }
     }
@@ -329,13 +347,13 @@ read_ends (GradusJsonObject *config, const char *key, GHashTable *table, GArray 
       if (gradus_json_array_length (list) > 0)
         first = gradus_json_array_node (list, 0);
       if (first != NULL && JSON_NODE_HOLDS_VALUE (first))
-        return read_triple (list, &reference) && add_end (config, key, table, &reference, ends);
+        return read_triple (list, &reference) && add_end (model, config, key, table, &reference, ends);
       for (guint i = 0; i < gradus_json_array_length (list); i++)
         {
           g_autoptr (GradusJsonArray) triple = gradus_json_array_array (list, i, 4);
 
           if (triple == NULL || !read_triple (triple, &reference) ||
-              !add_end (config, key, table, &reference, ends))
+              !add_end (model, config, key, table, &reference, ends))
             return FALSE;
         }
     }
@@ -349,7 +367,7 @@ check_inputs (GradusModel *model, GradusJsonObject *config)
 {
   for (guint i = 0; i < model->inputs->len; i++)
     {
-      GradusCall *call = gradus_model_call_at (model, g_array_index (model->inputs, guint, i));
+      GradusCall *call = gradus_model_call_at (model, g_array_index (model->inputs, GradusTensor, i).call);
 
       if (gradus_model_layer_at (model, call->layer)->klass != &gradus_layer_input)
         {
@@ -365,7 +383,7 @@ check_inputs (GradusModel *model, GradusJsonObject *config)
       if (layer->klass != &gradus_layer_input)
         continue;
       for (seen = 0; seen < model->inputs->len; seen++)
-        if (g_array_index (model->inputs, guint, seen) == c)
+        if (g_array_index (model->inputs, GradusTensor, seen).call == c)
           break;
       if (seen == model->inputs->len)
         {
@@ -404,7 +422,7 @@ gradus_model_read_functional (GradusModel *model, GradusJsonObject *root, Gradus
                            use);
     }
   return settle_uses (model, root, uses, table) &&
-         read_ends (config, "input_layers", table, model->inputs) &&
-         read_ends (config, "output_layers", table, model->outputs) &&
+         read_ends (model, config, "input_layers", table, model->inputs) &&
+         read_ends (model, config, "output_layers", table, model->outputs) &&
          check_inputs (model, config);
 }

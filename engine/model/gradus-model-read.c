@@ -9,7 +9,7 @@ gboolean
 gradus_model_read_call (GradusModel      *model,
                         GradusJsonObject *root,
                         guint             layer,
-                        const guint      *inputs,
+                        const GradusTensor *inputs,
                         guint             n_inputs)
 {
   GError *error = NULL;
@@ -60,7 +60,8 @@ static gboolean
 read_sequential (GradusModel *model, GradusJsonObject *root, GradusJsonObject *config)
 {
   g_autoptr (GradusJsonArray) layers = NULL;
-  guint n, value = 0;
+  GradusTensor value = { 0, 0 };
+  guint        n;
 
   gradus_json_ignore (config, "build_input_shape", NULL);
   gradus_json_require (config, "layers", NULL);
@@ -92,7 +93,7 @@ read_sequential (GradusModel *model, GradusJsonObject *root, GradusJsonObject *c
       if (!gradus_model_read_call (model, root, model->layers->len - 1, &value,
                  layer->klass == &gradus_layer_input ? 0 : 1))
         return FALSE;
-      value = model->calls->len - 1;
+      value.call = model->calls->len - 1;
     }
   if (model->calls->len < 2)
     {
@@ -100,7 +101,7 @@ read_sequential (GradusModel *model, GradusJsonObject *root, GradusJsonObject *c
                           _("The model has an input and nothing else. Add a layer."));
       return FALSE;
     }
-  g_array_append_val (model->inputs, ((guint){ 0 }));
+  g_array_append_val (model->inputs, ((GradusTensor){ 0, 0 }));
   g_array_append_val (model->outputs, value);
   return TRUE;
 }

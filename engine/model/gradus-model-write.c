@@ -67,7 +67,7 @@ build_shape (GradusModel *model, guint layer)
   shapes = json_array_new ();
   for (guint i = 0; i < first->n_inputs; i++)
     json_array_add_array_element (
-        shapes, shape_array (&gradus_model_call_at (model, first->inputs[i])->shape));
+        shapes, shape_array (gradus_model_tensor_shape (model, first->inputs[i])));
   return shapes;
 }
 
@@ -92,27 +92,27 @@ layer_object (GradusModel *model, guint index)
 }
 
 static JsonArray *
-triple (GradusModel *model, guint call)
+triple (GradusModel *model, GradusTensor tensor)
 {
-  GradusCall *source = gradus_model_call_at (model, call);
+  GradusCall *source = gradus_model_call_at (model, tensor.call);
   JsonArray  *array = json_array_new ();
 
   json_array_add_string_element (array, gradus_model_layer_at (model, source->layer)->name);
   json_array_add_int_element (array, source->index);
-  json_array_add_int_element (array, 0);
+  json_array_add_int_element (array, tensor.output);
   return array;
 }
 
 static JsonObject *
-tensor (GradusModel *model, guint call)
+tensor_object (GradusModel *model, GradusTensor tensor)
 {
   JsonObject *object = json_object_new ();
   JsonObject *config = json_object_new ();
-  GradusCall *source = gradus_model_call_at (model, call);
 
-  json_object_set_array_member (config, "shape", shape_array (&source->shape));
+  json_object_set_array_member (config, "shape",
+                                shape_array (gradus_model_tensor_shape (model, tensor)));
   json_object_set_string_member (config, "dtype", "float32");
-  json_object_set_array_member (config, "keras_history", triple (model, call));
+  json_object_set_array_member (config, "keras_history", triple (model, tensor));
   json_object_set_string_member (object, "class_name", "__keras_tensor__");
   json_object_set_object_member (object, "config", config);
   return object;
@@ -128,7 +128,7 @@ inbound_node (GradusModel *model, GradusCall *call)
   JsonArray *list = layer->klass->max_inputs > 1 ? json_array_new () : args;
 
   for (guint i = 0; i < call->n_inputs; i++)
-    json_array_add_object_element (list, tensor (model, call->inputs[i]));
+    json_array_add_object_element (list, tensor_object (model, call->inputs[i]));
   if (list != args)
     json_array_add_array_element (args, list);
   json_object_set_array_member (node, "args", args);
@@ -157,10 +157,10 @@ ends (GradusModel *model, GArray *calls)
   JsonArray *array;
 
   if (calls->len == 1)
-    return triple (model, g_array_index (calls, guint, 0));
+    return triple (model, g_array_index (calls, GradusTensor, 0));
   array = json_array_new ();
   for (guint i = 0; i < calls->len; i++)
-    json_array_add_array_element (array, triple (model, g_array_index (calls, guint, i)));
+    json_array_add_array_element (array, triple (model, g_array_index (calls, GradusTensor, i)));
   return array;
 }
 
@@ -200,7 +200,7 @@ gradus_model_to_json (GradusModel *model)
       json_object_set_string_member (object, "class_name", "Sequential");
       json_object_set_null_member (object, "registered_name");
       json_object_set_array_member (config, "build_input_shape",
-                                    shape_array (&gradus_model_call_at (model, 0)->shape));
+                                    shape_array (&gradus_model_call_at (model, 0)->shapes[0]));
     }
   else
     {

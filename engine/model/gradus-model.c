@@ -4,6 +4,7 @@
 #include "model/gradus-model-private.h"
 
 #include <glib/gi18n-lib.h>
+#include <string.h>
 
 #define MAX_ELEMENTS (1ll << 40)
 
@@ -26,8 +27,8 @@ gradus_model_alloc (const char *name, gboolean sequential)
   self->sequential = sequential;
   self->layers = g_ptr_array_new_with_free_func ((GDestroyNotify) gradus_layer_free);
   self->calls = g_ptr_array_new_with_free_func (call_free);
-  self->inputs = g_array_new (FALSE, FALSE, sizeof (guint));
-  self->outputs = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->inputs = g_array_new (FALSE, FALSE, sizeof (GradusTensor));
+  self->outputs = g_array_new (FALSE, FALSE, sizeof (GradusTensor));
   return self;
 }
 
@@ -64,6 +65,12 @@ gradus_model_call_at (GradusModel *self, guint i)
   return g_ptr_array_index (self->calls, i);
 }
 
+const GradusShape *
+gradus_model_tensor_shape (GradusModel *self, GradusTensor tensor)
+{
+  return &gradus_model_call_at (self, tensor.call)->shapes[tensor.output];
+}
+
 gboolean
 gradus_model_find_layer (GradusModel *self, const char *name, guint *layer)
 {
@@ -90,8 +97,14 @@ check_size (const GradusShape *shape, GError **error)
   return FALSE;
 }
 
+static guint
+n_outputs (const GradusLayer *layer)
+{
+  return layer->klass->n_outputs != NULL ? layer->klass->n_outputs (layer) : 1;
+}
+
 static gboolean
-infer (GradusLayer *layer, const GradusShape *shapes, guint n, GradusShape *output, GError **error)
+infer (GradusLayer *layer, const GradusShape *shapes, guint n, GradusShape *outputs, GError **error)
 {
   const GradusLayerClass *klass = layer->klass;
   GradusWeightSpec        weights[GRADUS_LAYER_MAX_WEIGHTS];
@@ -107,8 +120,11 @@ infer (GradusLayer *layer, const GradusShape *shapes, guint n, GradusShape *outp
                    n);
       return FALSE;
     }
-  if (!klass->infer (layer, shapes, n, output, error) || !check_size (output, error))
+  if (!klass->infer (layer, shapes, n, outputs, error))
     return FALSE;
+  for (guint i = 0; i < n_outputs (layer); i++)
+    if (!check_size (&outputs[i], error))
+      return FALSE;
   if (klass->weights == NULL)
     return TRUE;
   n_weights = klass->weights (layer, &shapes[0], weights);
@@ -151,20 +167,20 @@ check_shared (GradusLayer *layer, const GradusShape *shape, GError **error)
 gboolean
 gradus_model_call (GradusModel *self,
                    guint        index,
-                   const guint *inputs,
+                   const GradusTensor *inputs,
                    guint        n_inputs,
                    GError     **error)
 {
   GradusLayer *layer = gradus_model_layer_at (self, index);
   g_autofree GradusShape *shapes = g_new (GradusShape, MAX (1, n_inputs));
   GradusCall *call;
-  GradusShape output;
+  GradusShape outputs[GRADUS_LAYER_MAX_OUTPUTS] = { 0 };
 
   for (guint i = 0; i < n_inputs; i++)
-    shapes[i] = gradus_model_call_at (self, inputs[i])->shape;
+    shapes[i] = *gradus_model_tensor_shape (self, inputs[i]);
   if (layer->klass == &gradus_layer_input)
-    output = layer->input_shape;
-  else if (!infer (layer, shapes, n_inputs, &output, error) ||
+    outputs[0] = layer->input_shape;
+  else if (!infer (layer, shapes, n_inputs, outputs, error) ||
            !check_shared (layer, &shapes[0], error))
     {
       g_prefix_error (error, _("Layer “%s” (%s) does not fit: "), layer->name, layer->klass->name);
@@ -173,8 +189,9 @@ gradus_model_call (GradusModel *self,
   call = g_new0 (GradusCall, 1);
   call->layer = index;
   call->n_inputs = n_inputs;
-  call->inputs = g_memdup2 (inputs, n_inputs * sizeof (guint));
-  call->shape = output;
+  call->inputs = g_memdup2 (inputs, n_inputs * sizeof *inputs);
+  call->n_outputs = n_outputs (layer);
+  memcpy (call->shapes, outputs, sizeof outputs);
   for (guint i = 0; i < self->calls->len; i++)
     call->index += gradus_model_call_at (self, i)->layer == index;
   g_ptr_array_add (self->calls, call);
@@ -196,11 +213,11 @@ gradus_model_n_inputs (GradusModel *model)
 const char *
 gradus_model_input (GradusModel *model, guint i, GradusShape *shape, GradusDType *dtype)
 {
-  GradusCall  *call = gradus_model_call_at (model, g_array_index (model->inputs, guint, i));
+  GradusCall  *call = gradus_model_call_at (model, g_array_index (model->inputs, GradusTensor, i).call);
   GradusLayer *layer = gradus_model_layer_at (model, call->layer);
 
   if (shape != NULL)
-    *shape = call->shape;
+    *shape = call->shapes[0];
   if (dtype != NULL)
     *dtype = layer->input_dtype;
   return layer->name;
@@ -215,10 +232,11 @@ gradus_model_n_outputs (GradusModel *model)
 const char *
 gradus_model_output (GradusModel *model, guint i, GradusShape *shape)
 {
-  GradusCall *call = gradus_model_call_at (model, g_array_index (model->outputs, guint, i));
+  GradusTensor tensor = g_array_index (model->outputs, GradusTensor, i);
+  GradusCall  *call = gradus_model_call_at (model, tensor.call);
 
   if (shape != NULL)
-    *shape = call->shape;
+    *shape = call->shapes[tensor.output];
   return gradus_model_layer_at (model, call->layer)->name;
 }
 
@@ -246,7 +264,7 @@ gradus_model_layer (GradusModel *model, guint i)
 
   for (guint c = model->calls->len; c-- > 0;)
     if (gradus_model_call_at (model, c)->layer == i)
-      row.output = gradus_model_call_at (model, c)->shape;
+      row.output = gradus_model_call_at (model, c)->shapes[0];
   for (guint w = 0; w < n; w++)
     {
       gint64 count = gradus_shape_count (&weights[w].shape);
@@ -298,7 +316,7 @@ only_rescaled (GradusModel *model, guint call)
       GradusCall *reader = gradus_model_call_at (model, c);
 
       for (guint i = 0; i < reader->n_inputs; i++)
-        if (reader->inputs[i] == call)
+        if (reader->inputs[i].call == call)
           {
             readers++;
             if (gradus_model_layer_at (model, reader->layer)->klass != &gradus_layer_rescaling)
@@ -312,7 +330,7 @@ static gboolean
 input_index (GradusModel *model, guint call, guint *index)
 {
   for (*index = 0; *index < model->inputs->len; (*index)++)
-    if (g_array_index (model->inputs, guint, *index) == call)
+    if (g_array_index (model->inputs, GradusTensor, *index).call == call)
       return TRUE;
   return FALSE;
 }
@@ -328,7 +346,7 @@ build_call (GradusModel       *model,
   GradusLayer *layer = gradus_model_layer_at (model, call->layer);
   guint        input = 0;
 
-  build->output_shape = call->shape;
+  build->output_shape = call->shapes[0];
   build->use = call->index;
   gradus_program_set_scope (build->program, GRADUS_PHASE_FORWARD, layer->name);
   if (layer->klass != &gradus_layer_input)
@@ -337,6 +355,69 @@ build_call (GradusModel       *model,
     input_dtypes = NULL;
   return build_input (layer, build, input_dtypes ? input_dtypes[input] : layer->input_dtype,
                       only_rescaled (model, index), error);
+}
+
+/* The values of a call. */
+typedef struct
+{
+  GradusValueId outputs[GRADUS_LAYER_MAX_OUTPUTS];
+  GradusValueId logits, mask;
+} Made;
+
+/* Where any of the inputs has a real step; none if one of them has no mask. */
+static gboolean
+pass_mask (GradusLayerBuild *build, GError **error)
+{
+  GradusValueId pair[2];
+
+  for (guint i = 0; i < build->n_inputs; i++)
+    if (build->masks[i] == GRADUS_NO_VALUE)
+      return TRUE;
+  build->output_mask = build->n_inputs > 0 ? build->masks[0] : GRADUS_NO_VALUE;
+  for (guint i = 1; i < build->n_inputs; i++)
+    {
+      pair[0] = build->output_mask;
+      pair[1] = build->masks[i];
+      if (pair[0] != pair[1] &&
+          !gradus_program_add_node (build->program, "maximum", 0, pair, 2, &build->output_mask,
+                                    error, NULL))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Builds call @index into @made, whose entries before it are filled. */
+static gboolean
+make_call (GradusModel *model, guint index, GradusLayerBuild *build, const GradusDType *input_dtypes, Made *made, GError **error)
+{
+  GradusCall               *call = gradus_model_call_at (model, index);
+  GradusLayer              *layer = gradus_model_layer_at (model, call->layer);
+  g_autofree GradusValueId *inputs = g_new (GradusValueId, MAX (1, call->n_inputs));
+  g_autofree GradusValueId *masks = g_new (GradusValueId, MAX (1, call->n_inputs));
+  g_autofree GradusShape   *shapes = g_new (GradusShape, MAX (1, call->n_inputs));
+
+  for (guint i = 0; i < call->n_inputs; i++)
+    {
+      GradusTensor from = call->inputs[i];
+
+      inputs[i] = made[from.call].outputs[from.output];
+      shapes[i] = *gradus_model_tensor_shape (model, from);
+      /* A state is no sequence. */
+      masks[i] = from.output == 0 ? made[from.call].mask : GRADUS_NO_VALUE;
+    }
+  build->inputs = inputs;
+  build->masks = masks;
+  build->shapes = shapes;
+  build->n_inputs = call->n_inputs;
+  build->logits = build->output_mask = GRADUS_NO_VALUE;
+  if (!build_call (model, index, build, input_dtypes, error) ||
+      (layer->klass->mask == GRADUS_MASK_PASSES && !pass_mask (build, error)))
+    return FALSE;
+  made[index].outputs[0] = build->output;
+  memcpy (&made[index].outputs[1], build->states, sizeof build->states);
+  made[index].logits = build->logits;
+  made[index].mask = build->output_mask;
+  return TRUE;
 }
 
 gboolean
@@ -349,37 +430,23 @@ gradus_model_build (GradusModel       *model,
                     GError           **error)
 {
   guint n = model->calls->len;
-  g_autofree GradusValueId *values = g_new (GradusValueId, n);
-  g_autofree GradusValueId *before = g_new (GradusValueId, n);
+  g_autofree Made *made = g_new (Made, n);
 
   for (guint c = 0; c < n; c++)
     {
-      GradusCall             *call = gradus_model_call_at (model, c);
-      g_autofree GradusValueId *inputs = g_new (GradusValueId, MAX (1, call->n_inputs));
-      g_autofree GradusShape   *shapes = g_new (GradusShape, MAX (1, call->n_inputs));
-      GradusLayerBuild build = { .program = program,
-                                 .training = training,
-                                 .inputs = inputs,
-                                 .shapes = shapes,
-                                 .n_inputs = call->n_inputs };
+      GradusLayerBuild build = { .program = program, .training = training };
 
-      for (guint i = 0; i < call->n_inputs; i++)
-        {
-          inputs[i] = values[call->inputs[i]];
-          shapes[i] = gradus_model_call_at (model, call->inputs[i])->shape;
-        }
-      build.logits = GRADUS_NO_VALUE;
-      if (!build_call (model, c, &build, input_dtypes, error))
+      if (!make_call (model, c, &build, input_dtypes, made, error))
         return FALSE;
-      values[c] = build.output;
-      before[c] = build.logits;
     }
   gradus_program_set_scope (program, GRADUS_PHASE_FORWARD, NULL);
   for (guint i = 0; i < model->outputs->len; i++)
     {
-      outputs[i] = values[g_array_index (model->outputs, guint, i)];
+      GradusTensor tensor = g_array_index (model->outputs, GradusTensor, i);
+
+      outputs[i] = made[tensor.call].outputs[tensor.output];
       if (logits != NULL)
-        logits[i] = before[g_array_index (model->outputs, guint, i)];
+        logits[i] = tensor.output == 0 ? made[tensor.call].logits : GRADUS_NO_VALUE;
     }
   return TRUE;
 }
