@@ -230,7 +230,7 @@ write_outputs (GradusModel *model,
       g_autofree char *safe = g_strdelimit (g_strdup (name), "/", '_');
       g_autofree char *file = g_strconcat (safe, ".npy", NULL);
       g_autofree char *path = g_build_filename (folder, file, NULL);
-      GradusShape      bound = gradus_shape_bind (&shape, n_samples);
+      GradusShape      bound = gradus_shape_bind (&shape, gradus_sizes (n_samples, 1));
 
       if (!gradus_npy_write (path, GRADUS_DTYPE_FLOAT32, &bound, outputs[i], error))
         return FALSE;

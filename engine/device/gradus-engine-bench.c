@@ -197,7 +197,7 @@ gboolean
 gradus_engine_bench_fill (GradusExecution *execution, GradusProgram *program, GradusVariables *variables, gint64 batch, guint64 seed, GError **error)
 {
   GradusValueId x = gradus_program_find (program, "x"), labels = gradus_program_find (program, "labels");
-  GradusShape shape = gradus_shape_bind (&gradus_program_value (program, x)->type.shape, batch);
+  GradusShape shape = gradus_shape_bind (&gradus_program_value (program, x)->type.shape, gradus_sizes (batch, 1));
   gint64 n = gradus_shape_count (&shape);
   g_autofree float *images = g_new (float, n);
   g_autofree gint32 *classes = g_new (gint32, batch);
@@ -207,8 +207,8 @@ gradus_engine_bench_fill (GradusExecution *execution, GradusProgram *program, Gr
   for (gint64 i = 0; i < batch; i++)
     classes[i] = (gint32) (gradus_philox_word (&philox, (guint64) (n + i)) % CLASSES);
   return fill_variables (variables, seed, error)
-         && gradus_execution_set_input (execution, x, images, batch, error)
-         && gradus_execution_set_input (execution, labels, classes, batch, error);
+         && gradus_execution_set_input (execution, x, images, gradus_sizes (batch, 1), error)
+         && gradus_execution_set_input (execution, labels, classes, gradus_sizes (batch, 1), error);
 }
 
 static double
@@ -280,7 +280,7 @@ time_library (GradusProgram *program, GradusDevice *device, double *sum, GError 
           if (id == GRADUS_NO_VALUE)
             continue;
           types[k] = gradus_program_value (program, id)->type;
-          types[k].shape = gradus_shape_bind (&types[k].shape, BATCH);
+          types[k].shape = gradus_shape_bind (&types[k].shape, gradus_sizes (BATCH, 1));
         }
       if (!device->funcs->prepare (device, &request, &kernel, &scratch, error))
         return FALSE;
@@ -307,7 +307,7 @@ time_steps (GradusExecution *execution, GradusProgram *program, guint steps, Gra
       double start = now_ms (), spent;
 
       gradus_execution_set_hyper (execution, step, (float) (i + 1));
-      if (!gradus_execution_run (execution, BATCH, 1, i + 1, error))
+      if (!gradus_execution_run (execution, gradus_sizes (BATCH, 1), 1, i + 1, error))
         return FALSE;
       spent = now_ms () - start;
       if (i < WARM_UP)
@@ -341,7 +341,7 @@ gradus_engine_bench_run (const char *name, GradusDevice *device, guint steps, Gr
   program = gradus_engine_bench_program (name, error);
   if (program == NULL)
     return FALSE;
-  plan = gradus_plan_new (program, BATCH, error);
+  plan = gradus_plan_new (program, gradus_sizes (BATCH, 1), error);
   if (plan == NULL)
     return FALSE;
   variables = gradus_variables_new (program, device, error);

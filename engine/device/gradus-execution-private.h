@@ -14,11 +14,11 @@ GradusDevice *gradus_variables_device  (GradusVariables *self);
 /**
  * GradusKernelSet:
  *
- * The kernels of a plan for one batch size: one per node, NULL for an alias.
+ * The kernels of a plan for one pair of sizes: one per node, NULL for an alias.
  */
 typedef struct
 {
-  gint64           batch;
+  GradusSizes      sizes;
   guint64          used; /* when it was last asked for */
   guint            n_nodes;
   GradusKernel   **kernels;
@@ -26,7 +26,7 @@ typedef struct
   gsize            scratch; /* the largest need of a kernel */
 } GradusKernelSet;
 
-GradusKernelSet *gradus_kernel_set_new  (GradusPlan *plan, GradusDevice *device, gint64 batch, GError **error);
+GradusKernelSet *gradus_kernel_set_new  (GradusPlan *plan, GradusDevice *device, GradusSizes sizes, GError **error);
 void             gradus_kernel_set_free (GradusKernelSet *set, GradusDevice *device);
 
 G_END_DECLS

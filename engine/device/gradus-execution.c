@@ -8,8 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-/* The full batch, the short last one, those of validation and test, and a changed size. */
+/* The full batch, the short last one, those of validation and test, and a changed size; where time is
+ * free, full and short batches of the lengths of two dozen buckets. */
 #define MAX_KERNEL_SETS 4
+#define MAX_TIMED_KERNEL_SETS 48
 
 typedef struct
 {
@@ -41,6 +43,11 @@ struct _GradusExecution
   GradusKernelSet *current;
   guint64          uses;
   guint            builds;
+  gboolean         has_time;
+  guint8          *staging; /* host memory for a lengthened input, or NULL */
+  gsize            staging_size;
+  const char      *reason; /* of the last build */
+  GradusSizes      built;
   gint64           nanoseconds[3];
 };
 
@@ -182,24 +189,47 @@ drop_oldest_set (GradusExecution *self)
   gradus_kernel_set_free (g_ptr_array_remove_index_fast (self->sets, oldest), self->device);
 }
 
-/* Makes the kernels for @batch the current ones. */
 static gboolean
-choose_set (GradusExecution *self, gint64 batch, GError **error)
+is_set_of (const GradusKernelSet *set, GradusSizes sizes)
+{
+  return set->sizes.batch == sizes.batch && set->sizes.time == sizes.time;
+}
+
+static void
+note_build (GradusExecution *self, GradusSizes sizes)
+{
+  guint most = self->has_time ? MAX_TIMED_KERNEL_SETS : MAX_KERNEL_SETS;
+
+  self->built = sizes;
+  if (self->builds == 0)
+    self->reason = N_ ("Kernels for the largest sizes were prepared at the start.");
+  else if (self->sets->len == most)
+    self->reason = N_ ("Kernels were prepared for sizes that were not met lately; the oldest were dropped for them.");
+  else
+    self->reason = N_ ("Kernels were prepared for sizes that were not met before.");
+  if (self->sets->len == most)
+    drop_oldest_set (self);
+}
+
+/* Makes the kernels for @sizes the current ones. */
+static gboolean
+choose_set (GradusExecution *self, GradusSizes sizes, GError **error)
 {
   GradusKernelSet *set = NULL;
 
-  if (self->current != NULL && self->current->batch == batch)
+  if (!self->has_time)
+    sizes.time = gradus_plan_max (self->plan).time;
+  if (self->current != NULL && is_set_of (self->current, sizes))
     return TRUE;
   for (guint i = 0; i < self->sets->len && set == NULL; i++)
-    if (((GradusKernelSet *) self->sets->pdata[i])->batch == batch)
+    if (is_set_of (self->sets->pdata[i], sizes))
       set = self->sets->pdata[i];
   if (set == NULL)
     {
-      set = gradus_kernel_set_new (self->plan, self->device, batch, error);
+      set = gradus_kernel_set_new (self->plan, self->device, sizes, error);
       if (set == NULL)
         return FALSE;
-      if (self->sets->len == MAX_KERNEL_SETS)
-        drop_oldest_set (self);
+      note_build (self, sizes);
       g_ptr_array_add (self->sets, set);
       self->builds++;
     }
@@ -210,6 +240,22 @@ choose_set (GradusExecution *self, gint64 batch, GError **error)
   set->used = ++self->uses;
   self->current = set;
   return TRUE;
+}
+
+/* Time is free where an input's is; those inputs may be lengthened. */
+static void
+find_time (GradusExecution *self)
+{
+  for (guint id = 0; id < self->n_values; id++)
+    {
+      const GradusValue *value = gradus_program_value (self->program, id);
+
+      if (value->kind != GRADUS_VALUE_INPUT || !gradus_shape_has_time (&value->type.shape))
+        continue;
+      self->has_time = TRUE;
+      self->staging_size = MAX (self->staging_size,
+                                (gsize) gradus_plan_bytes (self->plan, id, gradus_plan_max (self->plan)));
+    }
 }
 
 GradusExecution *
@@ -229,12 +275,13 @@ gradus_execution_new (GradusPlan *plan, GradusVariables *variables, GradusDevice
   self->n_values = gradus_program_n_values (self->program);
   self->n_nodes = gradus_program_n_nodes (self->program);
   self->sets = g_ptr_array_new ();
+  find_time (self);
   self->stream = device->funcs->stream_new (device, error);
   if (self->stream == NULL)
     return NULL;
   memory = gradus_plan_memory (plan);
   /* The kernels first: if one is missing, nothing large was allocated. */
-  if (!choose_set (self, gradus_plan_max_batch (plan), error)
+  if (!choose_set (self, gradus_plan_max (plan), error)
       || !arena_allocate (self, &self->step, memory.step, error)
       || !arena_allocate (self, &self->io, memory.io, error)
       || !arena_allocate (self, &self->constants, memory.constants, error)
@@ -262,6 +309,7 @@ gradus_execution_free (GradusExecution *self)
   g_free (self->node_addresses);
   g_free (self->args);
   g_free (self->hypers);
+  g_free (self->staging);
   gradus_plan_unref (self->plan);
   gradus_device_unref (self->device);
   g_free (self);
@@ -274,7 +322,7 @@ gradus_execution_predict (GradusPlan *plan, GradusDevice *device, GradusExecutio
   GradusKernelSet *set;
 
   g_return_val_if_fail (plan != NULL && device != NULL && memory != NULL, FALSE);
-  set = gradus_kernel_set_new (plan, device, gradus_plan_max_batch (plan), error);
+  set = gradus_kernel_set_new (plan, device, gradus_plan_max (plan), error);
   if (set == NULL)
     return FALSE;
   planned = gradus_plan_memory (plan);
@@ -284,10 +332,19 @@ gradus_execution_predict (GradusPlan *plan, GradusDevice *device, GradusExecutio
 }
 
 static gboolean
-check_batch (GradusExecution *self, gint64 batch, GError **error)
+check_sizes (GradusExecution *self, GradusSizes sizes, GError **error)
 {
-  gint64 max_batch = gradus_plan_max_batch (self->plan);
+  gint64 batch = sizes.batch, max_batch = gradus_plan_max (self->plan).batch;
+  gint64 max_time = gradus_plan_max (self->plan).time;
 
+  if (self->has_time && (sizes.time < 1 || sizes.time > max_time))
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                   _ ("A sequence of %" PRId64 " steps was given to a program planned for 1 to %" PRId64
+                      ". Plan it for the longer sequence, or cut the sequence."),
+                   sizes.time, max_time);
+      return FALSE;
+    }
   if (batch >= 1 && batch <= max_batch)
     return TRUE;
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
@@ -298,14 +355,75 @@ check_batch (GradusExecution *self, gint64 batch, GError **error)
 }
 
 gboolean
-gradus_execution_set_input (GradusExecution *self, GradusValueId id, const void *data, gint64 batch, GError **error)
+gradus_execution_set_input (GradusExecution *self, GradusValueId id, const void *data, GradusSizes sizes, GError **error)
 {
   g_return_val_if_fail (self != NULL && id < self->n_values && data != NULL, FALSE);
   g_return_val_if_fail (gradus_program_value (self->program, id)->kind == GRADUS_VALUE_INPUT, FALSE);
 
-  return check_batch (self, batch, error)
+  return check_sizes (self, sizes, error)
          && self->device->funcs->upload (self->device, self->stream, self->addresses[id], data,
-                                         (gsize) gradus_plan_bytes (self->plan, id, batch), error);
+                                         (gsize) gradus_plan_bytes (self->plan, id, sizes), error);
+}
+
+static void
+write_padding (GradusDType dtype, double padding, gsize n, void *to)
+{
+  for (gsize i = 0; i < n; i++)
+    switch (dtype)
+      {
+      case GRADUS_DTYPE_FLOAT32:
+        ((float *) to)[i] = (float) padding;
+        break;
+      case GRADUS_DTYPE_FLOAT64:
+        ((double *) to)[i] = padding;
+        break;
+      case GRADUS_DTYPE_INT32:
+        ((gint32 *) to)[i] = (gint32) padding;
+        break;
+      case GRADUS_DTYPE_INT64:
+        ((gint64 *) to)[i] = (gint64) padding;
+        break;
+      case GRADUS_DTYPE_UINT8:
+      case GRADUS_DTYPE_BOOL:
+      default:
+        ((guint8 *) to)[i] = (guint8) padding;
+        break;
+      }
+}
+
+gboolean
+gradus_execution_set_sequence (GradusExecution *self, GradusValueId id, const void *data, GradusSizes sizes, gint64 time, double padding, GError **error)
+{
+  const GradusValueType *type;
+  gsize row, size;
+
+  g_return_val_if_fail (self != NULL && id < self->n_values && data != NULL, FALSE);
+  type = &gradus_program_value (self->program, id)->type;
+  g_return_val_if_fail (type->shape.rank >= 2 && type->shape.dims[1] == GRADUS_DIM_TIME, FALSE);
+
+  if (time == sizes.time)
+    return gradus_execution_set_input (self, id, data, sizes, error);
+  if (!check_sizes (self, sizes, error) || !check_sizes (self, gradus_sizes (sizes.batch, time), error))
+    return FALSE;
+  if (self->staging == NULL && (self->staging = g_try_malloc (self->staging_size)) == NULL)
+    {
+      g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
+                           _ ("There is no memory left to lengthen sequences. Choose a smaller batch."));
+      return FALSE;
+    }
+  row = (gsize) gradus_plan_bytes (self->plan, id, gradus_sizes (1, 1));
+  size = gradus_dtype_size (type->dtype);
+  for (gint64 i = 0; i < sizes.batch; i++)
+    {
+      guint8 *to = self->staging + (gsize) (i * time) * row;
+
+      memcpy (to, (const guint8 *) data + (gsize) (i * sizes.time) * row, (gsize) sizes.time * row);
+      write_padding (type->dtype, padding, (gsize) (time - sizes.time) * row / size,
+                     to + (gsize) sizes.time * row);
+    }
+  return gradus_execution_set_input (self, id, self->staging, gradus_sizes (sizes.batch, time), error)
+         /* The memory is used again at the next call. */
+         && self->device->funcs->synchronise (self->device, self->stream, error);
 }
 
 void
@@ -342,10 +460,10 @@ upload_hypers (GradusExecution *self, GError **error)
 }
 
 static gboolean
-begin (GradusExecution *self, gint64 batch, GError **error)
+begin (GradusExecution *self, GradusSizes sizes, GError **error)
 {
   memset (self->nanoseconds, 0, sizeof self->nanoseconds);
-  return check_batch (self, batch, error) && choose_set (self, batch, error)
+  return check_sizes (self, sizes, error) && choose_set (self, sizes, error)
          && upload_hypers (self, error);
 }
 
@@ -366,7 +484,7 @@ run_node (GradusExecution *self, guint i, guint64 seed, guint64 step, GError **e
 
 gboolean
 gradus_execution_run_phases (GradusExecution *self,
-                             gint64 batch,
+                             GradusSizes sizes,
                              guint64 seed,
                              guint64 step,
                              GradusPhase first,
@@ -377,7 +495,7 @@ gradus_execution_run_phases (GradusExecution *self,
   gint64 start, now;
 
   g_return_val_if_fail (self != NULL, FALSE);
-  if (!begin (self, batch, error))
+  if (!begin (self, sizes, error))
     return FALSE;
   start = now_nanoseconds ();
   for (guint i = 0; i < self->n_nodes; i++)
@@ -402,9 +520,9 @@ gradus_execution_run_phases (GradusExecution *self,
 }
 
 gboolean
-gradus_execution_run (GradusExecution *self, gint64 batch, guint64 seed, guint64 step, GError **error)
+gradus_execution_run (GradusExecution *self, GradusSizes sizes, guint64 seed, guint64 step, GError **error)
 {
-  return gradus_execution_run_phases (self, batch, seed, step, GRADUS_PHASE_FORWARD,
+  return gradus_execution_run_phases (self, sizes, seed, step, GRADUS_PHASE_FORWARD,
                                       GRADUS_PHASE_UPDATE, error);
 }
 
@@ -416,7 +534,7 @@ gradus_execution_read (GradusExecution *self, GradusValueId id, void *data, gsiz
 
   g_return_val_if_fail (self != NULL && id < self->n_values && data != NULL, FALSE);
   funcs = self->device->funcs;
-  size = gradus_plan_bytes (self->plan, id, self->current->batch);
+  size = gradus_plan_bytes (self->plan, id, self->current->sizes);
   if (size != (gint64) bytes)
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_FAILED,
@@ -440,7 +558,7 @@ download_outputs (GradusExecution *self, const GradusNode *node, HostBuffer *hos
   gsize offset = 0, total = 0;
 
   for (guint k = 0; k < node->n_outputs; k++)
-    total += (gsize) gradus_plan_bytes (self->plan, node->outputs[k], self->current->batch) + 16;
+    total += (gsize) gradus_plan_bytes (self->plan, node->outputs[k], self->current->sizes) + 16;
   if (total > host->size)
     {
       g_free (host->data);
@@ -457,7 +575,7 @@ download_outputs (GradusExecution *self, const GradusNode *node, HostBuffer *hos
     }
   for (guint k = 0; k < node->n_outputs; k++)
     {
-      gsize bytes = (gsize) gradus_plan_bytes (self->plan, node->outputs[k], self->current->batch);
+      gsize bytes = (gsize) gradus_plan_bytes (self->plan, node->outputs[k], self->current->sizes);
       outputs[k] = host->data + offset;
       if (!self->device->funcs->download (self->device, self->stream, host->data + offset,
                                           self->addresses[node->outputs[k]], bytes, error))
@@ -506,7 +624,7 @@ inspect_nodes (GradusExecution *self,
 
 gboolean
 gradus_execution_inspect (GradusExecution *self,
-                          gint64 batch,
+                          GradusSizes sizes,
                           guint64 seed,
                           guint64 step,
                           GradusInspectFunc func,
@@ -517,7 +635,7 @@ gradus_execution_inspect (GradusExecution *self,
   gboolean done;
 
   g_return_val_if_fail (self != NULL && func != NULL, FALSE);
-  done = begin (self, batch, error) && inspect_nodes (self, seed, step, &host, func, user_data, error);
+  done = begin (self, sizes, error) && inspect_nodes (self, seed, step, &host, func, user_data, error);
   g_free (host.data);
   return done;
 }
@@ -542,6 +660,14 @@ gradus_execution_builds (GradusExecution *self)
 {
   g_return_val_if_fail (self != NULL, 0);
   return self->builds;
+}
+
+const char *
+gradus_execution_build_reason (GradusExecution *self, GradusSizes *sizes)
+{
+  g_return_val_if_fail (self != NULL && sizes != NULL, NULL);
+  *sizes = self->built;
+  return self->reason;
 }
 
 char *

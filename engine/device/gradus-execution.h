@@ -27,8 +27,9 @@ gboolean         gradus_variables_read  (GradusVariables *self, guint i, void *d
 /**
  * GradusExecution:
  *
- * A plan at work on a device. Kernels are prepared once per batch size met (two in practice, kept
- * in a small cache, each build counted). Every arena is touched when it is made. One thread at a
+ * A plan at work on a device. Kernels are prepared once per pair of sizes met (two in practice where
+ * time is not free, else one more a length; kept in a bounded cache, each build counted with its
+ * reason). Every arena is touched when it is made. One thread at a
  * time.
  */
 typedef struct _GradusExecution GradusExecution;
@@ -50,30 +51,35 @@ GradusExecution *gradus_execution_new   (GradusPlan *plan, GradusVariables *vari
 void             gradus_execution_free  (GradusExecution *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradusExecution, gradus_execution_free)
 
-/* Scratch included: known once the kernels for the largest batch were prepared, before the arenas
+/* Scratch included: known once the kernels for the largest sizes were prepared, before the arenas
  * are allocated. */
 gboolean gradus_execution_predict (GradusPlan *plan, GradusDevice *device, GradusExecutionMemory *memory, GError **error);
 
-/* Copies @data, rows of @batch samples. */
-gboolean gradus_execution_set_input (GradusExecution *self, GradusValueId id, const void *data, gint64 batch, GError **error);
+/* Copies @data, row-major elements of the input's shape at @sizes. */
+gboolean gradus_execution_set_input (GradusExecution *self, GradusValueId id, const void *data, GradusSizes sizes, GError **error);
+/* The same for an input (batch, time, ...), whose sequences are lengthened from @data's @sizes to
+ * @time steps of @padding, rounded to the input's type. */
+gboolean gradus_execution_set_sequence (GradusExecution *self, GradusValueId id, const void *data, GradusSizes sizes, gint64 time, double padding, GError **error);
 void     gradus_execution_set_hyper (GradusExecution *self, GradusValueId id, float value);
 float    gradus_execution_get_hyper (GradusExecution *self, GradusValueId id);
-/* One pass over the program for @batch samples. @seed and @step key the random numbers. */
-gboolean gradus_execution_run       (GradusExecution *self, gint64 batch, guint64 seed, guint64 step, GError **error);
+/* One pass over the program at @sizes. @seed and @step key the random numbers. */
+gboolean gradus_execution_run       (GradusExecution *self, GradusSizes sizes, guint64 seed, guint64 step, GError **error);
 /* Likewise only the nodes of the phases from @first to @last. The parts of one run follow each other
- * with the same batch, seed and step; between them the caller may read what was made so far, and
+ * with the same sizes, seed and step; between them the caller may read what was made so far, and
  * leave the rest out: so a step whose gradient is not finite updates nothing. In such a program the
  * nodes of a phase stand after those of the phases before it. */
-gboolean gradus_execution_run_phases (GradusExecution *self, gint64 batch, guint64 seed, guint64 step, GradusPhase first, GradusPhase last, GError **error);
-/* A value of the last run to the host; @bytes must be its size at the last batch. */
+gboolean gradus_execution_run_phases (GradusExecution *self, GradusSizes sizes, guint64 seed, guint64 step, GradusPhase first, GradusPhase last, GError **error);
+/* A value of the last run to the host; @bytes must be its size at that run's sizes. */
 gboolean gradus_execution_read      (GradusExecution *self, GradusValueId id, void *data, gsize bytes, GError **error);
 /* The same plan op by op with a callback after each; same bits. */
-gboolean gradus_execution_inspect   (GradusExecution *self, gint64 batch, guint64 seed, guint64 step, GradusInspectFunc func, gpointer user_data, GError **error);
+gboolean gradus_execution_inspect   (GradusExecution *self, GradusSizes sizes, guint64 seed, guint64 step, GradusInspectFunc func, gpointer user_data, GError **error);
 /* Nanoseconds of the last run per phase (forward, backward, update). */
 void     gradus_execution_times     (GradusExecution *self, gint64 nanoseconds[3]);
 GradusExecutionMemory gradus_execution_memory (GradusExecution *self);
 /* Kernel sets built so far. */
 guint    gradus_execution_builds    (GradusExecution *self);
+/* For which sizes the last one was and why: a sentence in English, translated where it is shown. */
+const char *gradus_execution_build_reason (GradusExecution *self, GradusSizes *sizes);
 /* The plan with provider per op, as text. */
 char    *gradus_execution_to_string (GradusExecution *self);
 

@@ -13,7 +13,7 @@ bind_types (GradusKernelSet *set, GradusProgram *program)
     {
       const GradusValue *value = gradus_program_value (program, id);
       set->types[id].dtype = value->type.dtype;
-      set->types[id].shape = gradus_shape_bind (&value->type.shape, set->batch);
+      set->types[id].shape = gradus_shape_bind (&value->type.shape, set->sizes);
     }
 }
 
@@ -41,12 +41,12 @@ prepare_node (GradusKernelSet *set, GradusDevice *device, const GradusNode *node
 }
 
 GradusKernelSet *
-gradus_kernel_set_new (GradusPlan *plan, GradusDevice *device, gint64 batch, GError **error)
+gradus_kernel_set_new (GradusPlan *plan, GradusDevice *device, GradusSizes sizes, GError **error)
 {
   GradusProgram *program = gradus_plan_program (plan);
   GradusKernelSet *set = g_new0 (GradusKernelSet, 1);
 
-  set->batch = batch;
+  set->sizes = sizes;
   set->n_nodes = gradus_program_n_nodes (program);
   set->kernels = g_new0 (GradusKernel *, MAX (set->n_nodes, 1));
   bind_types (set, program);

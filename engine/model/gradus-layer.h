@@ -111,6 +111,8 @@ typedef struct
  *   it, at the end of the step; NULL: nothing
  * @mask: what becomes of the inputs' masks
  * @n_outputs: NULL: one
+ * @free_time: works on sequences of unknown length (GRADUS_DIM_TIME), although it drops masks; the
+ *   layers that do not drop them do anyhow
  *
  * One row a layer.
  */
@@ -134,6 +136,7 @@ typedef struct
                       GError           **error);
   GradusMaskRule mask;
   guint (*n_outputs) (const GradusLayer *layer);
+  gboolean free_time;
 } GradusLayerClass;
 
 struct _GradusLayer

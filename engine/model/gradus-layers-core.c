@@ -11,7 +11,7 @@
 static gint64
 sample_count (const GradusShape *shape)
 {
-  GradusShape one = gradus_shape_bind (shape, 1);
+  GradusShape one = gradus_shape_bind (shape, gradus_sizes (1, 1));
 
   return gradus_shape_count (&one);
 }

@@ -53,9 +53,14 @@ gradus_model_read_batch_shape (GradusJsonObject *config, const char *key, Gradus
     {
       if (JSON_NODE_HOLDS_NULL (gradus_json_array_node (array, i)))
         {
+          if (i == 1)
+            {
+              shape->dims[i] = GRADUS_DIM_TIME;
+              continue;
+            }
           gradus_json_array_refuse (array, i,
-                                    _("This version of Gradus needs the size of every axis but "
-                                      "the batch; write a number."));
+                                    _("Only the batch and the axis after it, the steps of a "
+                                      "sequence, may have a free size; write a number here."));
           return FALSE;
         }
       shape->dims[i] = gradus_json_array_int (array, i, 1, 1ll << 31);

@@ -86,7 +86,7 @@ gradus_model_find_layer (GradusModel *self, const char *name, guint *layer)
 static gboolean
 check_size (const GradusShape *shape, GError **error)
 {
-  GradusShape one = gradus_shape_bind (shape, 1);
+  GradusShape one = gradus_shape_bind (shape, gradus_sizes (1, 1));
   gint64      count = gradus_shape_count (&one);
 
   if (count >= 0 && count <= MAX_ELEMENTS)
@@ -101,6 +101,15 @@ static guint
 n_outputs (const GradusLayer *layer)
 {
   return layer->klass->n_outputs != NULL ? layer->klass->n_outputs (layer) : 1;
+}
+
+static gboolean
+any_time (const GradusShape *shapes, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (gradus_shape_has_time (&shapes[i]))
+      return TRUE;
+  return FALSE;
 }
 
 static gboolean
@@ -120,6 +129,14 @@ infer (GradusLayer *layer, const GradusShape *shapes, guint n, GradusShape *outp
                    n);
       return FALSE;
     }
+  if (klass->mask == GRADUS_MASK_DROPS && !klass->free_time && any_time (shapes, n))
+    {
+      g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                           _("it must know how long its input is, but the number of steps is free "
+                             "(null). Write a number into the shape of the input layer, or put a "
+                             "layer before it that joins the steps, such as an LSTM."));
+      return FALSE;
+    }
   if (!klass->infer (layer, shapes, n, outputs, error))
     return FALSE;
   for (guint i = 0; i < n_outputs (layer); i++)
@@ -129,8 +146,18 @@ infer (GradusLayer *layer, const GradusShape *shapes, guint n, GradusShape *outp
     return TRUE;
   n_weights = klass->weights (layer, &shapes[0], weights);
   for (guint i = 0; i < n_weights; i++)
-    if (!check_size (&weights[i].shape, error))
-      return FALSE;
+    {
+      if (gradus_shape_is_free (&weights[i].shape))
+        {
+          g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                               _("the number of features of its input is free (null), so its "
+                                 "weights have no size. Write a number into the shape of the "
+                                 "input layer."));
+          return FALSE;
+        }
+      if (!check_size (&weights[i].shape, error))
+        return FALSE;
+    }
   return TRUE;
 }
 

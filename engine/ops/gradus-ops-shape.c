@@ -7,7 +7,7 @@
 static gint64
 known_count (const GradusShape *shape, guint *n_free)
 {
-  GradusShape bound = gradus_shape_bind (shape, 1);
+  GradusShape bound = gradus_shape_bind (shape, gradus_sizes (1, 1));
 
   *n_free = 0;
   for (guint i = 0; i < shape->rank; i++)

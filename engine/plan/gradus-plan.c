@@ -15,7 +15,7 @@ typedef struct
   GradusValueId root;
   GradusNodeId  first, last; /* of a root: while its memory is in use */
   gboolean      used;
-  gint64        bytes; /* at the largest batch, unrounded */
+  gint64        bytes; /* at the largest sizes, unrounded */
   gint64        offset;
 } Place;
 
@@ -23,7 +23,7 @@ struct _GradusPlan
 {
   gatomicrefcount  refs;
   GradusProgram   *program;
-  gint64           max_batch;
+  GradusSizes      max;
   guint            n_values;
   Place           *places;
   GradusPlanMemory memory;
@@ -37,9 +37,9 @@ round_up (gint64 bytes)
 
 /* -1 when the size passes the limit. */
 static gint64
-type_bytes (const GradusValueType *type, gint64 batch)
+type_bytes (const GradusValueType *type, GradusSizes sizes)
 {
-  GradusShape shape = gradus_shape_bind (&type->shape, batch);
+  GradusShape shape = gradus_shape_bind (&type->shape, sizes);
   gint64 count = gradus_shape_count (&shape);
   gint64 size = (gint64) gradus_dtype_size (type->dtype);
 
@@ -68,7 +68,7 @@ measure_values (GradusPlan *self, GError **error)
       Place *place = &self->places[id];
 
       place->root = id;
-      place->bytes = type_bytes (&value->type, self->max_batch);
+      place->bytes = type_bytes (&value->type, self->max);
       if (place->bytes < 0 || !add_bytes (&all, round_up (place->bytes)))
         {
           g_autofree char *shape = gradus_shape_to_string (&value->type.shape);
@@ -76,7 +76,7 @@ measure_values (GradusPlan *self, GError **error)
                        _ ("The value “%s” of shape %s cannot be planned for a batch of %" PRId64
                           ": its size is beyond what any machine can hold. Choose a smaller batch "
                           "or smaller layers."),
-                       value->name != NULL ? value->name : "temporary", shape, self->max_batch);
+                       value->name != NULL ? value->name : "temporary", shape, self->max.batch);
           return FALSE;
         }
     }
@@ -137,6 +137,19 @@ find_lives (GradusPlan *self)
     }
 }
 
+/* A size that only agrees at the largest sizes is no agreement; a product of them agrees everywhere
+ * if it does where one of them is 2. */
+static gboolean
+same_size (const GradusValueType *a, const GradusValueType *b)
+{
+  static const GradusSizes probes[] = { { 1, 1 }, { 2, 1 }, { 1, 2 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (probes); i++)
+    if (type_bytes (a, probes[i]) != type_bytes (b, probes[i]))
+      return FALSE;
+  return TRUE;
+}
+
 /* TRUE if output 0 of @node may take over the memory of its in-place input: a temporary of the same
  * size that nobody reads later and that no other input of the node shares. */
 static gboolean
@@ -154,9 +167,8 @@ may_write_in_place (GradusPlan *self, const GradusNode *node)
   if (!is_temporary (self, root) || self->places[root].last != node->id
       || self->places[root].bytes != self->places[node->outputs[0]].bytes)
     return FALSE;
-  /* A size that only agrees at the largest batch is no agreement. */
-  if (type_bytes (&gradus_program_value (self->program, root)->type, 1)
-      != type_bytes (&gradus_program_value (self->program, node->outputs[0])->type, 1))
+  if (!same_size (&gradus_program_value (self->program, root)->type,
+                  &gradus_program_value (self->program, node->outputs[0])->type))
     return FALSE;
   for (guint k = 0; k < node->n_inputs; k++)
     if (k != (guint) input && node->inputs[k] != GRADUS_NO_VALUE
@@ -248,16 +260,16 @@ lay_out_temporaries (GradusPlan *self)
 }
 
 GradusPlan *
-gradus_plan_new (GradusProgram *program, gint64 max_batch, GError **error)
+gradus_plan_new (GradusProgram *program, GradusSizes max, GError **error)
 {
   g_autoptr (GradusPlan) self = NULL;
 
-  g_return_val_if_fail (program != NULL && max_batch >= 1, NULL);
+  g_return_val_if_fail (program != NULL && max.batch >= 1 && max.time >= 1, NULL);
 
   self = g_new0 (GradusPlan, 1);
   g_atomic_ref_count_init (&self->refs);
   self->program = gradus_program_ref (program);
-  self->max_batch = max_batch;
+  self->max = max;
   self->n_values = gradus_program_n_values (program);
   self->places = g_new0 (Place, self->n_values);
   if (!measure_values (self, error))
@@ -298,11 +310,11 @@ gradus_plan_program (GradusPlan *plan)
   return plan->program;
 }
 
-gint64
-gradus_plan_max_batch (GradusPlan *plan)
+GradusSizes
+gradus_plan_max (GradusPlan *plan)
 {
-  g_return_val_if_fail (plan != NULL, 0);
-  return plan->max_batch;
+  g_return_val_if_fail (plan != NULL, gradus_sizes (0, 0));
+  return plan->max;
 }
 
 GradusPlanMemory
@@ -327,10 +339,10 @@ gradus_plan_root (GradusPlan *plan, GradusValueId id)
 }
 
 gint64
-gradus_plan_bytes (GradusPlan *plan, GradusValueId id, gint64 batch)
+gradus_plan_bytes (GradusPlan *plan, GradusValueId id, GradusSizes sizes)
 {
-  g_return_val_if_fail (plan != NULL && id < plan->n_values && batch >= 0, 0);
-  return type_bytes (&gradus_program_value (plan->program, id)->type, batch);
+  g_return_val_if_fail (plan != NULL && id < plan->n_values && sizes.batch >= 0, 0);
+  return type_bytes (&gradus_program_value (plan->program, id)->type, sizes);
 }
 
 gboolean
@@ -409,7 +421,7 @@ gradus_plan_to_string (GradusPlan *plan)
                           ", optimizer %" G_GINT64_FORMAT ", io %" G_GINT64_FORMAT
                           ", constants %" G_GINT64_FORMAT ", step %" G_GINT64_FORMAT
                           " (lower bound %" G_GINT64_FORMAT ")\n",
-                          plan->max_batch, plan->memory.variables, plan->memory.optimizer,
+                          plan->max.batch, plan->memory.variables, plan->memory.optimizer,
                           plan->memory.io, plan->memory.constants, plan->memory.step,
                           plan->memory.lower_bound);
   for (guint i = 0; i < n_nodes; i++)

@@ -8,8 +8,8 @@ G_BEGIN_DECLS
 /**
  * GradusPlan:
  *
- * A program in order, every value with its place. Planned for the largest batch; since sizes do not
- * shrink with the batch, the same offsets serve every smaller one. Immutable and reference counted.
+ * A program in order, every value with its place. Planned for the largest batch and the longest
+ * sequence; since sizes do not shrink with them, the same offsets serve every smaller one. Immutable and reference counted.
  *
  * Lifetime classes, one arena each: variables (owned by the variable store, shared by all plans),
  * io (inputs), hyper, constants, step (temporaries). Alignment is 64 bytes.
@@ -31,21 +31,21 @@ typedef struct
 /* Greedy by size over live intervals, in three orders, the smallest kept (Pisarchyk and Lee,
  * Efficient Memory Management for Deep Neural Net Inference, 2020). In-place and alias rules come
  * from the op rows. Fails with GRADUS_ERROR_NO_MEMORY, naming the value, when sizes pass 2^62. */
-GradusPlan       *gradus_plan_new    (GradusProgram *program, gint64 max_batch, GError **error);
+GradusPlan       *gradus_plan_new    (GradusProgram *program, GradusSizes max, GError **error);
 GradusPlan       *gradus_plan_ref    (GradusPlan *plan);
 void              gradus_plan_unref  (GradusPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradusPlan, gradus_plan_unref)
 
 GradusProgram    *gradus_plan_program   (GradusPlan *plan); /* borrowed */
-gint64            gradus_plan_max_batch (GradusPlan *plan);
+GradusSizes       gradus_plan_max       (GradusPlan *plan);
 GradusPlanMemory  gradus_plan_memory    (GradusPlan *plan);
 /* Offset of a value in the arena of its class; an alias has its source's. */
 gint64            gradus_plan_offset    (GradusPlan *plan, GradusValueId id);
 /* The value whose memory @id shares, through aliases and writes in place: itself where it has its
  * own. Its kind names the arena (an alias of an input lies in io). */
 GradusValueId     gradus_plan_root      (GradusPlan *plan, GradusValueId id);
-/* Bytes of a value for @batch samples, unrounded. */
-gint64            gradus_plan_bytes     (GradusPlan *plan, GradusValueId id, gint64 batch);
+/* Bytes of a value at @sizes, unrounded. */
+gint64            gradus_plan_bytes     (GradusPlan *plan, GradusValueId id, GradusSizes sizes);
 /* First and last node during which the memory of @id (a temporary's) is in use; a program output
  * is in use until the last node. FALSE for a value that is no temporary or that nobody makes. */
 gboolean          gradus_plan_live      (GradusPlan *plan, GradusValueId id, GradusNodeId *first, GradusNodeId *last);

@@ -38,15 +38,34 @@ gradus_shape_is_free (const GradusShape *shape)
   return FALSE;
 }
 
+gboolean
+gradus_shape_has_time (const GradusShape *shape)
+{
+  for (guint i = 0; i < shape->rank; i++)
+    if (shape->dims[i] == GRADUS_DIM_TIME)
+      return TRUE;
+  return FALSE;
+}
+
 GradusShape
-gradus_shape_bind (const GradusShape *shape, gint64 batch)
+gradus_shape_bind (const GradusShape *shape, GradusSizes sizes)
 {
   GradusShape bound = *shape;
 
   for (guint i = 0; i < bound.rank; i++)
     if (bound.dims[i] == GRADUS_DIM_BATCH)
-      bound.dims[i] = batch;
+      bound.dims[i] = sizes.batch;
+    else if (bound.dims[i] == GRADUS_DIM_TIME)
+      bound.dims[i] = sizes.time;
   return bound;
+}
+
+gint64
+gradus_time_bucket (gint64 time)
+{
+  gint64 step = time <= 64 ? 8 : time <= 256 ? 16 : 64;
+
+  return (time + step - 1) / step * step;
 }
 
 gint64

@@ -47,7 +47,7 @@ bind_input (GradusBinding *binding, GradusModel *model, guint i, const GradusArr
     }
   binding->order[i] = s;
   binding->dtypes[i] = specs[s].dtype;
-  one = gradus_shape_bind (&shape, 1);
+  one = gradus_shape_bind (&shape, gradus_sizes (1, 1));
   if (spec_count (&specs[s]) == gradus_shape_count (&one))
     return TRUE;
   wanted = gradus_shape_to_string (&shape);

@@ -75,10 +75,10 @@ gradus_set_batch (GradusExecution      *execution,
   for (guint i = 0; i < compiled->n_inputs; i++)
     if (compiled->inputs[i] != GRADUS_NO_VALUE &&
         !gradus_execution_set_input (execution, compiled->inputs[i],
-                                     batch->inputs[binding->order[i]], batch->n_samples, error))
+                                     batch->inputs[binding->order[i]], gradus_sizes (batch->n_samples, 1), error))
       return FALSE;
   return gradus_execution_set_input (execution, compiled->target, batch->targets[0],
-                                     batch->n_samples, error);
+                                     gradus_sizes (batch->n_samples, 1), error);
 }
 
 static gboolean
@@ -119,7 +119,7 @@ gradus_run_evaluation (GradusTrainer        *trainer,
         continue;
       if (!gradus_check_labels (compiled, binding, batch, error) ||
           !gradus_set_batch (execution, compiled, binding, batch, error) ||
-          !gradus_execution_run (execution, batch->n_samples, 0, 0, error) ||
+          !gradus_execution_run (execution, gradus_sizes (batch->n_samples, 1), 0, 0, error) ||
           !read_scalar (execution, compiled->loss_sum, &value, error))
         return FALSE;
       sums->loss += value;
@@ -161,7 +161,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Session, session_clear)
 static gboolean
 session_start (Session *self, GradusCheckpoint *checkpoint, GradusDevice *device, gint64 batch, GError **error)
 {
-  return (self->plan = gradus_plan_new (self->compiled.program, batch, error)) != NULL &&
+  return (self->plan = gradus_plan_new (self->compiled.program, gradus_sizes (batch, 1), error)) != NULL &&
          (self->variables = gradus_variables_new (self->compiled.program, device, error)) != NULL &&
          gradus_checkpoint_restore (checkpoint, self->variables, FALSE, error) &&
          (self->execution = gradus_execution_new (self->plan, self->variables, device, error)) !=
@@ -197,7 +197,7 @@ gradus_evaluate (GradusCheckpoint     *checkpoint,
 static gint64
 row_count (GradusShape shape)
 {
-  shape = gradus_shape_bind (&shape, 1);
+  shape = gradus_shape_bind (&shape, gradus_sizes (1, 1));
   return gradus_shape_count (&shape);
 }
 
@@ -219,10 +219,10 @@ infer_batch (Session           *session,
       row = row_count (shape) * gradus_dtype_size (dtypes[i]);
       if (session->compiled.inputs[i] != GRADUS_NO_VALUE &&
           !gradus_execution_set_input (session->execution, session->compiled.inputs[i],
-                                       (const char *) inputs[i] + first * row, n, error))
+                                       (const char *) inputs[i] + first * row, gradus_sizes (n, 1), error))
         return FALSE;
     }
-  if (!gradus_execution_run (session->execution, n, 0, 0, error))
+  if (!gradus_execution_run (session->execution, gradus_sizes (n, 1), 0, 0, error))
     return FALSE;
   for (guint i = 0; i < gradus_model_n_outputs (session->model); i++)
     {

@@ -268,7 +268,7 @@ build_difference (const GradusLoss *self,
                   GError          **error)
 {
   const char   *op = self->kind == GRADUS_LOSS_SQUARED_ERROR ? "square" : "abs";
-  GradusShape   one = gradus_shape_bind (&head->shape, 1);
+  GradusShape   one = gradus_shape_bind (&head->shape, gradus_sizes (1, 1));
   gint64        axes[GRADUS_MAX_RANK];
   GradusValueId pair[2], value;
 

@@ -115,11 +115,11 @@ plan (GradusTrainer *self, GError **error)
   gint64 evaluated = MAX (largest_batch (self->config.validation), largest_batch (self->config.test));
 
   self->max_batch = self->batch_size = largest_batch (self->config.train);
-  self->train_plan = gradus_plan_new (self->train.program, self->max_batch, error);
+  self->train_plan = gradus_plan_new (self->train.program, gradus_sizes (self->max_batch, 1), error);
   if (self->train_plan == NULL)
     return FALSE;
   if (evaluated > 0 &&
-      (self->evaluate_plan = gradus_plan_new (self->evaluate.program, evaluated, error)) == NULL)
+      (self->evaluate_plan = gradus_plan_new (self->evaluate.program, gradus_sizes (evaluated, 1), error)) == NULL)
     return FALSE;
   return predict (self, self->train_plan, self->evaluate_plan, &self->memory, error);
 }
@@ -270,14 +270,14 @@ gradus_trainer_memory (GradusTrainer *self)
 gint64
 gradus_trainer_memory_at (GradusTrainer *self, guint batch_size)
 {
-  g_autoptr (GradusPlan) train = gradus_plan_new (self->train.program, MAX (1, batch_size), NULL);
+  g_autoptr (GradusPlan) train = gradus_plan_new (self->train.program, gradus_sizes (MAX (1, batch_size), 1), NULL);
   g_autoptr (GradusPlan) evaluate = NULL;
   GradusTrainerMemory memory;
 
   if (train == NULL)
     return -1;
   if (self->evaluate_plan != NULL &&
-      (evaluate = gradus_plan_new (self->evaluate.program, MAX (1, batch_size), NULL)) == NULL)
+      (evaluate = gradus_plan_new (self->evaluate.program, gradus_sizes (MAX (1, batch_size), 1), NULL)) == NULL)
     return -1;
   return predict (self, train, evaluate, &memory, NULL) ? memory.total : -1;
 }

@@ -19,7 +19,7 @@ infer (GradusCheckpoint *checkpoint, GradusModel *model)
   GradusShape       shape;
 
   gradus_model_input (model, 0, &shape, NULL);
-  shape = gradus_shape_bind (&shape, 1);
+  shape = gradus_shape_bind (&shape, gradus_sizes (1, 1));
   if (gradus_model_n_inputs (model) != 1 || gradus_model_n_outputs (model) != 1
       || gradus_shape_count (&shape) > 64 || gradus_model_n_parameters (model, NULL) > 100000)
     return;

@@ -150,7 +150,7 @@ gradus_test_types (GradusProgram *program, const GradusValueId *ids, guint n, gi
     if (ids[i] != GRADUS_NO_VALUE)
       {
         types[i] = gradus_program_value (program, ids[i])->type;
-        types[i].shape = gradus_shape_bind (&types[i].shape, batch);
+        types[i].shape = gradus_shape_bind (&types[i].shape, gradus_sizes (batch, 1));
       }
   return types;
 }

@@ -57,7 +57,7 @@ work_init (Work *w, const char *network, const char *device, guint threads, gint
   g_assert_no_error (error);
   w->program = gradus_engine_bench_program (network, &error);
   g_assert_no_error (error);
-  w->plan = gradus_plan_new (w->program, batch, &error);
+  w->plan = gradus_plan_new (w->program, gradus_sizes (batch, 1), &error);
   g_assert_no_error (error);
   w->variables = gradus_variables_new (w->program, w->device, &error);
   g_assert_no_error (error);
@@ -83,7 +83,7 @@ step (Work *w, gint64 batch, guint number)
   float loss = NAN;
 
   gradus_execution_set_hyper (w->execution, gradus_program_find (w->program, "step"), (float) number);
-  g_assert_true (gradus_execution_run (w->execution, batch, 1, number, &error));
+  g_assert_true (gradus_execution_run (w->execution, gradus_sizes (batch, 1), 1, number, &error));
   g_assert_no_error (error);
   g_assert_true (gradus_execution_read (w->execution, gradus_program_find (w->program, "loss"), &loss, sizeof loss, &error));
   return loss;
@@ -204,7 +204,7 @@ test_memory_is_predicted (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (GradusDevice) device = gradus_device_open ("cpu", 2, &error);
   g_autoptr (GradusProgram) program = gradus_engine_bench_program ("cnn", &error);
-  g_autoptr (GradusPlan) plan = gradus_plan_new (program, 32, &error);
+  g_autoptr (GradusPlan) plan = gradus_plan_new (program, gradus_sizes (32, 1), &error);
   g_autoptr (GradusVariables) variables = NULL;
   g_autoptr (GradusExecution) execution = NULL;
   GradusPlanMemory planned = gradus_plan_memory (plan);
@@ -256,10 +256,10 @@ test_refuses (void)
   Work w;
 
   work_init (&w, "mlp", "cpu", 1, 4);
-  g_assert_false (gradus_execution_run (w.execution, 5, 1, 1, &error));
+  g_assert_false (gradus_execution_run (w.execution, gradus_sizes (5, 1), 1, 1, &error));
   g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED);
   g_clear_error (&error);
-  g_assert_false (gradus_execution_run (w.execution, 0, 1, 1, &error));
+  g_assert_false (gradus_execution_run (w.execution, gradus_sizes (0, 1), 1, 1, &error));
   g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED);
   g_clear_error (&error);
   g_assert_false (gradus_variables_write (w.variables, 0, &number, sizeof number, &error));
@@ -302,9 +302,9 @@ test_inspect (void)
   work_clear (&w);
 
   work_init (&w, "cnn", "cpu", 2, 6);
-  g_assert_true (gradus_execution_inspect (w.execution, 6, 1, 1, see_node, &stopped, &error));
+  g_assert_true (gradus_execution_inspect (w.execution, gradus_sizes (6, 1), 1, 1, see_node, &stopped, &error));
   g_assert_cmpuint (stopped.nodes, ==, 3);
-  g_assert_true (gradus_execution_inspect (w.execution, 6, 1, 1, see_node, &seen, &error));
+  g_assert_true (gradus_execution_inspect (w.execution, gradus_sizes (6, 1), 1, 1, see_node, &seen, &error));
   g_assert_no_error (error);
   g_assert_cmpuint (seen.nodes, ==, gradus_program_n_nodes (w.program));
   g_assert_cmpmem (&seen.loss, sizeof loss, &loss, sizeof loss);
@@ -371,7 +371,7 @@ test_allocations (void)
     {
       guint before = n_allocations;
       gradus_execution_set_hyper (w.execution, rate, 1e-3f / (float) (i + 1));
-      g_assert_true (gradus_execution_run (w.execution, 16, 1, i, &error));
+      g_assert_true (gradus_execution_run (w.execution, gradus_sizes (16, 1), 1, i, &error));
       counts[i] = n_allocations - before;
     }
   g_test_message ("allocations of a step: %u, %u, %u, %u", counts[0], counts[1], counts[2], counts[3]);
@@ -398,15 +398,15 @@ test_no_allocation_of_ours (void)
   for (guint i = 0; i < G_N_ELEMENTS (ops); i++)
     g_assert_true (gradus_program_add_node_text (program, ops[i], 0, &x, 1, NULL, &x, &error));
   gradus_program_add_output (program, "y", x);
-  plan = gradus_plan_new (program, 32, &error);
+  plan = gradus_plan_new (program, gradus_sizes (32, 1), &error);
   variables = gradus_variables_new (program, device, &error);
   execution = gradus_execution_new (plan, variables, device, &error);
   g_assert_no_error (error);
   gradus_cpu_device_set_grain (device, 0);
-  g_assert_true (gradus_execution_run (execution, 32, 1, 1, &error));
+  g_assert_true (gradus_execution_run (execution, gradus_sizes (32, 1), 1, 1, &error));
   before = n_allocations;
   for (guint i = 0; i < 20; i++)
-    g_assert_true (gradus_execution_run (execution, 32, 1, i, &error));
+    g_assert_true (gradus_execution_run (execution, gradus_sizes (32, 1), 1, i, &error));
   g_assert_cmpuint (n_allocations, ==, before);
 }
 

@@ -103,7 +103,7 @@ static GradusPlan *
 plan (GradusProgram *program, gint64 batch)
 {
   g_autoptr (GError) error = NULL;
-  GradusPlan *made = gradus_plan_new (program, batch, &error);
+  GradusPlan *made = gradus_plan_new (program, gradus_sizes (batch, 1), &error);
 
   g_assert_no_error (error);
   return made;
@@ -157,7 +157,7 @@ static void
 check_plan (GradusPlan *p)
 {
   GradusProgram *program = gradus_plan_program (p);
-  gint64 batch = gradus_plan_max_batch (p);
+  gint64 batch = gradus_plan_max (p).batch;
   guint n = gradus_program_n_values (program);
 
   for (guint a = 0; a < n; a++)
@@ -165,13 +165,13 @@ check_plan (GradusPlan *p)
       const GradusValue *va = gradus_program_value (program, a);
       if (gradus_program_value (program, gradus_plan_root (p, a))->kind != GRADUS_VALUE_TEMPORARY)
         continue;
-      g_assert_cmpint (gradus_plan_offset (p, a) + gradus_plan_bytes (p, a, batch), <=, gradus_plan_memory (p).step);
+      g_assert_cmpint (gradus_plan_offset (p, a) + gradus_plan_bytes (p, a, gradus_sizes (batch, 1)), <=, gradus_plan_memory (p).step);
       for (guint b = 0; b < n; b++)
         {
           const GradusValue *vb = gradus_program_value (program, b);
           const GradusNode *maker;
-          gint64 a0 = gradus_plan_offset (p, a), a1 = a0 + gradus_plan_bytes (p, a, batch);
-          gint64 b0 = gradus_plan_offset (p, b), b1 = b0 + gradus_plan_bytes (p, b, batch);
+          gint64 a0 = gradus_plan_offset (p, a), a1 = a0 + gradus_plan_bytes (p, a, gradus_sizes (batch, 1));
+          gint64 b0 = gradus_plan_offset (p, b), b1 = b0 + gradus_plan_bytes (p, b, gradus_sizes (batch, 1));
 
           if (a == b || gradus_program_value (program, gradus_plan_root (p, b))->kind != GRADUS_VALUE_TEMPORARY
               || va->producer > vb->producer || viewed (program, a) == viewed (program, b) || a1 <= b0 || b1 <= a0)
@@ -345,10 +345,10 @@ test_refuses (void)
   GradusValueId x = input (program, "x", G_GINT64_CONSTANT (1) << 40);
 
   gradus_program_add_output (program, "y", add (program, "relu", NULL, 1, x));
-  g_assert_null (gradus_plan_new (program, G_GINT64_CONSTANT (1) << 30, &error));
+  g_assert_null (gradus_plan_new (program, gradus_sizes (G_GINT64_CONSTANT (1) << 30, 1), &error));
   g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY);
   g_clear_error (&error);
-  g_assert_null (gradus_plan_new (program, G_GINT64_CONSTANT (1) << 20, &error));
+  g_assert_null (gradus_plan_new (program, gradus_sizes (G_GINT64_CONSTANT (1) << 20, 1), &error));
   g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY);
 }
 

@@ -324,7 +324,7 @@ execute (Network *net, const char *device_name, guint threads, gboolean passes, 
   outcome_init (outcome);
   program = passes ? gradus_passes_run (net->program, &error) : gradus_program_ref (net->program);
   g_assert_no_error (error);
-  plan = gradus_plan_new (program, MAX_BATCH, &error);
+  plan = gradus_plan_new (program, gradus_sizes (MAX_BATCH, 1), &error);
   g_assert_no_error (error);
   store = gradus_variables_new (program, device, &error);
   g_assert_no_error (error);
@@ -336,12 +336,12 @@ execute (Network *net, const char *device_name, guint threads, gboolean passes, 
       gint64 batch = batch_of (step);
 
       make_batch (step, batch, images, labels);
-      gradus_execution_set_input (execution, gradus_program_find (program, "x"), images, batch, &error);
+      gradus_execution_set_input (execution, gradus_program_find (program, "x"), images, gradus_sizes (batch, 1), &error);
       g_assert_no_error (error);
-      gradus_execution_set_input (execution, gradus_program_find (program, "labels"), labels, batch, &error);
+      gradus_execution_set_input (execution, gradus_program_find (program, "labels"), labels, gradus_sizes (batch, 1), &error);
       g_assert_no_error (error);
       gradus_execution_set_hyper (execution, gradus_program_find (program, "step"), step);
-      gradus_execution_run (execution, batch, SEED, step, &error);
+      gradus_execution_run (execution, gradus_sizes (batch, 1), SEED, step, &error);
       g_assert_no_error (error);
       outcome->losses[step - 1] = read_scalar (execution, program, "loss");
       outcome->norms[step - 1] = read_scalar (execution, program, "gradient_norm");
