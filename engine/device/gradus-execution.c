@@ -296,6 +296,9 @@ gradus_execution_free (GradusExecution *self)
 {
   if (self == NULL)
     return;
+  /* A run that failed half way may have left work that still uses all this. */
+  if (self->stream != NULL)
+    self->device->funcs->synchronise (self->device, self->stream, NULL);
   for (guint i = 0; i < self->sets->len; i++)
     gradus_kernel_set_free (self->sets->pdata[i], self->device);
   g_ptr_array_unref (self->sets);
