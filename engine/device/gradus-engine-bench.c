@@ -208,7 +208,8 @@ gradus_engine_bench_fill (GradusExecution *execution, GradusProgram *program, Gr
     classes[i] = (gint32) (gradus_philox_word (&philox, (guint64) (n + i)) % CLASSES);
   return fill_variables (variables, seed, error)
          && gradus_execution_set_input (execution, x, images, gradus_sizes (batch, 1), error)
-         && gradus_execution_set_input (execution, labels, classes, gradus_sizes (batch, 1), error);
+         && gradus_execution_set_input (execution, labels, classes, gradus_sizes (batch, 1), error)
+         && gradus_execution_synchronise (execution, error);
 }
 
 static double

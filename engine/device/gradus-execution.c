@@ -429,6 +429,13 @@ gradus_execution_set_sequence (GradusExecution *self, GradusValueId id, const vo
          && self->device->funcs->synchronise (self->device, self->stream, error);
 }
 
+gboolean
+gradus_execution_synchronise (GradusExecution *self, GError **error)
+{
+  g_return_val_if_fail (self != NULL, FALSE);
+  return self->device->funcs->synchronise (self->device, self->stream, error);
+}
+
 void
 gradus_execution_set_hyper (GradusExecution *self, GradusValueId id, float value)
 {

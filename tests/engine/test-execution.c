@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cpu/gradus-cpu.h"
 #include "device/gradus-engine-bench.h"
+#include "gradus-test-device.h"
 
 #include <math.h>
 #include <string.h>
@@ -53,8 +53,7 @@ work_init (Work *w, const char *network, const char *device, guint threads, gint
 {
   g_autoptr (GError) error = NULL;
 
-  w->device = gradus_device_open (device, threads, &error);
-  g_assert_no_error (error);
+  w->device = gradus_test_device_open (device, threads);
   w->program = gradus_engine_bench_program (network, &error);
   g_assert_no_error (error);
   w->plan = gradus_plan_new (w->program, gradus_sizes (batch, 1), &error);
@@ -73,7 +72,7 @@ work_clear (Work *w)
   gradus_variables_free (w->variables);
   gradus_plan_unref (w->plan);
   gradus_program_unref (w->program);
-  gradus_device_unref (w->device);
+  gradus_test_device_close (w->device);
 }
 
 static float
@@ -156,7 +155,7 @@ check_threads (const char *network, gint64 batch, guint steps)
       Work w;
 
       work_init (&w, network, "cpu", threads[t], batch);
-      gradus_cpu_device_set_grain (w.device, 0);
+      gradus_test_device_set_grain (w.device, 0);
       for (guint i = 0; i < steps; i++)
         {
           float loss = step (&w, i == 1 ? batch - 5 : batch, i + 1);
@@ -191,7 +190,7 @@ test_grain_changes_nothing (void)
   a = weights (&w);
   work_clear (&w);
   work_init (&w, "mlp", "cpu", 3, 64);
-  gradus_cpu_device_set_grain (w.device, 0);
+  gradus_test_device_set_grain (w.device, 0);
   step (&w, 64, 1);
   b = weights (&w);
   work_clear (&w);
@@ -402,7 +401,7 @@ test_no_allocation_of_ours (void)
   variables = gradus_variables_new (program, device, &error);
   execution = gradus_execution_new (plan, variables, device, &error);
   g_assert_no_error (error);
-  gradus_cpu_device_set_grain (device, 0);
+  gradus_test_device_set_grain (device, 0);
   g_assert_true (gradus_execution_run (execution, gradus_sizes (32, 1), 1, 1, &error));
   before = n_allocations;
   for (guint i = 0; i < 20; i++)

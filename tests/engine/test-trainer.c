@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "gradus-test-device.h"
 #include "gradus-test-train.h"
 #include "train/gradus-evaluate.h"
 #include "train/gradus-tensor-histogram.h"
@@ -50,10 +51,8 @@ run_open (Run *run, GError **error)
   guint classes = run->model == classifier ? 3 : 0;
   GradusTrainerConfig config = { .seed = 5, .workspace = run->workspace,
                                  .checkpoint_folder = run->folder, .resume = run->resume };
-  g_autoptr (GError) inner = NULL;
 
-  run->device = gradus_device_open ("cpu", MAX (1, run->threads), &inner);
-  g_assert_no_error (inner);
+  run->device = gradus_test_device_open ("cpu", MAX (1, run->threads));
   run->net = gradus_test_model (run->model);
   run->opts = gradus_test_options (run->options);
   run->train = gradus_test_source_new (50, 4, classes, 8, 1, TRUE);
@@ -80,7 +79,7 @@ run_close (Run *run)
   gradus_test_observer_free (run->observer);
   gradus_trainer_options_free (run->opts);
   gradus_model_unref (run->net);
-  gradus_device_unref (run->device);
+  gradus_test_device_close (run->device);
 }
 
 static void

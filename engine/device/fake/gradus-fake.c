@@ -47,6 +47,7 @@ typedef struct
 struct _GradusKernel
 {
   GradusKernel     *inner;
+  const char       *provider; /* of it */
   const GradusNode *node;
   gsize            *input_bytes, *output_bytes;
   gsize             scratch;
@@ -334,6 +335,7 @@ fake_prepare (GradusDevice              *device,
       return FALSE;
     }
   kernel->node = node;
+  kernel->provider = self->inner->funcs->kernel_provider (kernel->inner);
   kernel->input_bytes = g_new0 (gsize, node->n_inputs + 1);
   kernel->output_bytes = g_new0 (gsize, node->n_outputs + 1);
   for (guint i = 0; i < node->n_inputs; i++)
@@ -404,7 +406,7 @@ fake_run (GradusDevice           *device,
 static const char *
 fake_kernel_provider (GradusKernel *kernel)
 {
-  return "fake";
+  return kernel->provider;
 }
 
 static GradusStream *
@@ -683,6 +685,12 @@ gradus_fake_device_new (GradusDevice *inner, guint64 seed)
   self->history = g_array_new (FALSE, FALSE, sizeof (GradusFakeAccess));
   self->faults = g_ptr_array_new_with_free_func (g_free);
   return &self->parent;
+}
+
+GradusDevice *
+gradus_fake_device_inner (GradusDevice *device)
+{
+  return ((FakeDevice *) device)->inner;
 }
 
 GradusFakeCounts

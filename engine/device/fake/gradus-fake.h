@@ -29,6 +29,8 @@ typedef struct
 
 /* @inner: whose kernels do the work; a reference is taken. */
 GradusDevice    *gradus_fake_device_new    (GradusDevice *inner, guint64 seed);
+/* Borrowed. */
+GradusDevice    *gradus_fake_device_inner  (GradusDevice *device);
 GradusFakeCounts gradus_fake_device_counts (GradusDevice *device);
 /* Calls that can fail, so far. */
 guint64          gradus_fake_device_calls  (GradusDevice *device);
