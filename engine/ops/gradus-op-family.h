@@ -23,7 +23,9 @@ extern const GradusOp gradus_ops_softmax[];
 extern const GradusOp gradus_ops_random[];
 extern const GradusOp gradus_ops_norm[];
 extern const GradusOp gradus_ops_loss[];
+extern const GradusOp gradus_ops_pointwise[];
 extern const GradusOp gradus_ops_metric[];
+extern const GradusOp gradus_ops_statistic[];
 extern const GradusOp gradus_ops_optimizer[];
 
 /* The signatures of a row's functions. */

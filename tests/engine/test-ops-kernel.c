@@ -199,7 +199,7 @@ compare_result (Fixture *self, guint result, const void *met)
   for (gint64 i = 0; i < n; i++)
     scale = MAX (scale, fabs (wanted[i]));
   if (type->dtype != GRADUS_DTYPE_FLOAT32)
-    tolerance = 0;
+    tolerance = type->dtype == GRADUS_DTYPE_FLOAT64 ? 1e-12 : 0;
   for (gint64 i = 0; i < n; i++)
     if (!(fabs (wide[i] - wanted[i]) <= tolerance * MAX (scale, 1e-6))
         && !(isnan (wide[i]) && isnan (wanted[i])))

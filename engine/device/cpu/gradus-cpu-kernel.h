@@ -92,6 +92,8 @@ GradusKernel *gradus_cpu_unsupported (const GradusKernelRequest *request, GError
   extern const GradusCpuRow gradus_cpu_shape_rows_##level[];  \
   extern const GradusCpuRow gradus_cpu_pool_rows_##level[];   \
   extern const GradusCpuRow gradus_cpu_loss_rows_##level[];   \
+  extern const GradusCpuRow gradus_cpu_pointwise_rows_##level[]; \
+  extern const GradusCpuRow gradus_cpu_statistic_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_norm_rows_##level[];   \
   extern const GradusCpuRow gradus_cpu_random_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_optimizer_rows_##level[];

@@ -292,6 +292,8 @@ add_rows (GradusCpuDevice *self, const GradusCpuRow *rows)
     add_rows (self, gradus_cpu_shape_rows_##level);     \
     add_rows (self, gradus_cpu_pool_rows_##level);      \
     add_rows (self, gradus_cpu_loss_rows_##level);      \
+    add_rows (self, gradus_cpu_pointwise_rows_##level); \
+    add_rows (self, gradus_cpu_statistic_rows_##level); \
     add_rows (self, gradus_cpu_norm_rows_##level);      \
     add_rows (self, gradus_cpu_random_rows_##level);    \
     add_rows (self, gradus_cpu_optimizer_rows_##level); \
