@@ -59,23 +59,24 @@ dense_infer (const GradusLayer *layer,
 {
   gint64 units = gradus_layer_arg (layer, "units")->i;
 
-  if (inputs[0].rank != 2)
+  if (inputs[0].rank < 2)
     {
       g_autofree char *met = gradus_shape_to_string (&inputs[0]);
 
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _("its input has shape %s, but a dense layer takes one of two axes, "
-                     "(None, features). Put a Flatten or a GlobalAveragePooling2D before it."),
+                   _("its input has shape %s, but a dense layer works on the features of the last "
+                     "axis, (None, ..., features). Put a Reshape before it."),
                    met);
       return FALSE;
     }
-  if (inputs[0].dims[1] == 0)
+  if (inputs[0].dims[inputs[0].rank - 1] == 0)
     {
       g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
                            _("its input has no features. Give it at least one."));
       return FALSE;
     }
-  *output = gradus_shape (2, (gint64) GRADUS_DIM_BATCH, units);
+  *output = inputs[0];
+  output->dims[output->rank - 1] = units;
   return TRUE;
 }
 
@@ -84,7 +85,7 @@ dense_weights (const GradusLayer *layer, const GradusShape *input, GradusWeightS
 {
   gint64 units = gradus_layer_arg (layer, "units")->i;
 
-  weights[0] = (GradusWeightSpec){ "kernel", gradus_shape (2, input->dims[1], units), FALSE,
+  weights[0] = (GradusWeightSpec){ "kernel", gradus_shape (2, input->dims[input->rank - 1], units), FALSE,
                                    &gradus_layer_arg (layer, "kernel_initializer")->initializer };
   weights[1] = (GradusWeightSpec){ "bias", gradus_shape (1, units), FALSE,
                                    &gradus_layer_arg (layer, "bias_initializer")->initializer };

@@ -39,7 +39,7 @@ GRADUS_INFER (infer_reshape)
                              GRADUS_MAX_RANK);
   for (guint i = 0; i < n; i++)
     {
-      if (dims[i] < GRADUS_DIM_BATCH)
+      if (dims[i] < GRADUS_DIM_TIME)
         return gradus_op_refuse (node, inputs, error, _ ("Sizes of a shape are not negative."));
       y.dims[i] = dims[i];
     }
@@ -47,7 +47,7 @@ GRADUS_INFER (infer_reshape)
   if (free_x == 0)
     resolve_free_axis (&y, count_x);
   count_y = known_count (&y, &free_y);
-  if (free_x != free_y || count_x != count_y || count_x < 0)
+  if (free_x != free_y || gradus_shape_has_time (&inputs[0].shape) != gradus_shape_has_time (&y) || count_x != count_y || count_x < 0)
     {
       g_autofree char *text = gradus_shape_to_string (&y);
 

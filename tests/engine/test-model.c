@@ -67,7 +67,7 @@ static const struct
     "initializer “glorot”" },
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dense", "\"units\": 3, \"kernel_regularizer\": {\"class_name\": \"L2\"}")),
     "takes only null" },
-  { SEQUENTIAL (INPUT ("[null, 4, 5]") "," LAYER ("Dense", "\"units\": 3")), "(None, 4, 5)" },
+  { SEQUENTIAL (INPUT ("[null]") "," LAYER ("Dense", "\"units\": 3")), "features of the last axis" },
   { SEQUENTIAL (INPUT ("[null, 28, 28]") "," LAYER ("Conv2D", "\"filters\": 3, \"kernel_size\": 3")),
     "Put a Reshape before it" },
   { SEQUENTIAL (INPUT ("[null, 2, 2, 1]") "," LAYER ("Conv2D", "\"filters\": 3, \"kernel_size\": 3")),

@@ -20,22 +20,30 @@ typedef struct
   dnnl_memory_desc_t a, b, bias, c;
 } Descs;
 
+/* A matrix, or @items of them: oneDNN takes these as a third axis. */
+static dnnl_status_t
+init_desc (dnnl_memory_desc_t *desc, gint64 items, gint64 item, gint64 rows, gint64 columns, gint64 row, gint64 column)
+{
+  if (items == 1)
+    return dnnl_memory_desc_init_by_strides (desc, 2, (dnnl_dims_t){ rows, columns }, dnnl_f32,
+                                             (dnnl_dims_t){ row, column });
+  return dnnl_memory_desc_init_by_strides (desc, 3, (dnnl_dims_t){ items, rows, columns }, dnnl_f32,
+                                           (dnnl_dims_t){ item, row, column });
+}
+
 static gboolean
 make_descs (const GradusMatmulShape *s, Descs *d, GError **error)
 {
-  dnnl_status_t status;
+  dnnl_status_t status = init_desc (&d->a, s->items, s->a_item, s->m, s->k, s->a_row, s->a_column);
 
-  status = dnnl_memory_desc_init_by_strides (&d->a, 2, (dnnl_dims_t){ s->m, s->k }, dnnl_f32,
-                                             (dnnl_dims_t){ s->a_row, s->a_column });
   if (status == dnnl_success)
-    status = dnnl_memory_desc_init_by_strides (&d->b, 2, (dnnl_dims_t){ s->k, s->n }, dnnl_f32,
-                                               (dnnl_dims_t){ s->b_row, s->b_column });
+    status = init_desc (&d->b, s->items, s->b_item, s->k, s->n, s->b_row, s->b_column);
   if (status == dnnl_success)
-    status = dnnl_memory_desc_init_by_strides (&d->c, 2, (dnnl_dims_t){ s->m, s->n }, dnnl_f32,
-                                               (dnnl_dims_t){ s->c_row, 1 });
+    status = init_desc (&d->c, s->items, s->c_item, s->m, s->n, s->c_row, 1);
   if (status == dnnl_success && s->bias)
-    status = dnnl_memory_desc_init_by_strides (&d->bias, 2, (dnnl_dims_t){ 1, s->n }, dnnl_f32,
-                                               (dnnl_dims_t){ s->n, 1 });
+    status = dnnl_memory_desc_init_by_strides (&d->bias, s->items == 1 ? 2 : 3,
+                                               s->items == 1 ? (dnnl_dims_t){ 1, s->n } : (dnnl_dims_t){ 1, 1, s->n },
+                                               dnnl_f32, (dnnl_dims_t){ s->n, s->items == 1 ? 1 : s->n, 1 });
   return gradus_onednn_check (status, N_ ("a matrix product"), error);
 }
 

@@ -14,9 +14,11 @@ gboolean    gradus_cpu_onednn_init    (GradusCpuIsa isa, GError **error);
 char       *gradus_cpu_onednn_version (void);
 const char *gradus_cpu_onednn_isa     (void);
 
-/* C[m,n] = relu? (A[m,k] B[k,n] + bias[n]?), float32, all strides in elements. */
+/* C[m,n] = relu? (A[m,k] B[k,n] + bias[n]?), float32, all strides in elements; @items of them, one
+ * after the other at the strides given. */
 typedef struct
 {
+  gint64   items, a_item, b_item, c_item;
   gint64   m, n, k;
   gint64   a_row, a_column, b_row, b_column, c_row;
   gboolean bias, relu;
