@@ -40,7 +40,8 @@ typedef struct
   const GradusValueType *output_types;
   const double *const   *inputs;
   double *const         *outputs; /* n_outputs, then the updated variables in the order of their
-                                     inputs, in the same memory as these: see GradusOp.updates */
+                                     inputs, in the same memory as these: see GradusOp.updates;
+                                     NULL where an optional one is missing */
   guint64                seed;
   guint64                step;
 } GradusReferenceCall;

@@ -27,6 +27,8 @@ extern const GradusOp gradus_ops_pointwise[];
 extern const GradusOp gradus_ops_metric[];
 extern const GradusOp gradus_ops_statistic[];
 extern const GradusOp gradus_ops_optimizer[];
+extern const GradusOp gradus_ops_step[];
+extern const GradusOp gradus_ops_penalty[];
 
 /* The signatures of a row's functions. */
 #define GRADUS_INFER(name)                                                                         \

@@ -8,6 +8,7 @@ static const GradusOp *const families[] = {
   gradus_ops_shape,  gradus_ops_join,      gradus_ops_binary, gradus_ops_unary,
   gradus_ops_softmax, gradus_ops_random,   gradus_ops_norm,   gradus_ops_loss,
   gradus_ops_pointwise, gradus_ops_metric, gradus_ops_statistic, gradus_ops_optimizer,
+  gradus_ops_step, gradus_ops_penalty,
 };
 
 typedef struct

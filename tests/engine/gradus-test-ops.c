@@ -193,7 +193,7 @@ evaluate_node (GradusProgram    *program,
     }
   for (guint i = 0; i < node->n_inputs; i++)
     if (i < 32 && (node->op->updates & (1u << i)) != 0)
-      outputs[n++] = values[node->inputs[i]];
+      outputs[n++] = inputs[i] != NULL ? values[node->inputs[i]] : NULL;
   node->op->reference (&call);
 }
 

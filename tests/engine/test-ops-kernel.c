@@ -80,7 +80,7 @@ fixture_init (Fixture *self, const GradusOp *op, const GradusOpCase *c, gint64 b
   for (guint i = 0; i < self->node->n_outputs; i++)
     add_result (self, &self->out[i], -1, values[self->node->outputs[i]]);
   for (guint i = 0; i < MIN (self->node->n_inputs, 32); i++)
-    if ((op->updates & (1u << i)) != 0)
+    if ((op->updates & (1u << i)) != 0 && self->inputs[i] != NULL)
       add_result (self, &self->in[i], i, values[self->node->inputs[i]]);
   gradus_test_free_values (values, gradus_program_n_values (self->program));
 }

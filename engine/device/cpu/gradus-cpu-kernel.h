@@ -96,7 +96,9 @@ GradusKernel *gradus_cpu_unsupported (const GradusKernelRequest *request, GError
   extern const GradusCpuRow gradus_cpu_statistic_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_norm_rows_##level[];   \
   extern const GradusCpuRow gradus_cpu_random_rows_##level[]; \
-  extern const GradusCpuRow gradus_cpu_optimizer_rows_##level[];
+  extern const GradusCpuRow gradus_cpu_optimizer_rows_##level[]; \
+  extern const GradusCpuRow gradus_cpu_step_rows_##level[];   \
+  extern const GradusCpuRow gradus_cpu_penalty_rows_##level[];
 GRADUS_CPU_DECLARE (baseline)
 GRADUS_CPU_DECLARE (avx2)
 GRADUS_CPU_DECLARE (avx512)

@@ -2,23 +2,23 @@
 #include "config.h"
 
 #include "device/cpu/gradus-cpu-kernel.h"
+#include "ops/gradus-op-family.h"
 
 #include <math.h>
+#include <string.h>
 
-/* Each in one pass over the variable, its state and its gradient; the variables are changed where
- * they lie. */
+/* What goes on around an optimizer's step: moving averages, sums of gradients, constraints. */
 typedef struct
 {
   GradusKernel base;
   gint64       n;
-  gboolean     nesterov;
-  double       beta_1, beta_2, epsilon;
   double       momentum;
-} Step;
+  gint64       overwrite;
+} Pass;
 
-#define STEP_RANGE                                         \
+#define PASS_RANGE                                         \
   const GradusCpuCall *call = data;                        \
-  const Step *k = (const Step *) call->kernel;             \
+  const Pass *k = (const Pass *) call->kernel;             \
   void *const *in = call->args->inputs;                    \
   gint64 begin = (gint64) tile * GRADUS_CPU_TILE;          \
   gint64 end = MIN (begin + GRADUS_CPU_TILE, k->n)
@@ -30,83 +30,9 @@ scalar (const void *value)
 }
 
 static void
-sgd_tile (gpointer data, guint tile)
-{
-  STEP_RANGE;
-  float *restrict w = in[0];
-  const float *restrict g = in[1];
-  float rate = scalar (in[3]), scale = scalar (in[2]);
-  float keep = 1.0f - scalar (in[4]) * rate;
-
-  for (gint64 i = begin; i < end; i++)
-    w[i] = w[i] * keep - rate * (g[i] * scale);
-}
-
-/* Without the optional weight decay the fifth address is not even there. */
-static void
-sgd_plain_tile (gpointer data, guint tile)
-{
-  STEP_RANGE;
-  float *restrict w = in[0];
-  const float *restrict g = in[1];
-  float rate = scalar (in[3]), scale = scalar (in[2]);
-
-  for (gint64 i = begin; i < end; i++)
-    w[i] -= rate * (g[i] * scale);
-}
-
-static void
-momentum_tile (gpointer data, guint tile)
-{
-  STEP_RANGE;
-  float *restrict w = in[0], *restrict velocity = in[1];
-  const float *restrict g = in[2];
-  float scale = scalar (in[3]), rate = scalar (in[4]), momentum = scalar (in[5]);
-
-  if (k->nesterov)
-    for (gint64 i = begin; i < end; i++)
-      {
-        float step = rate * (g[i] * scale);
-        float v = momentum * velocity[i] - step;
-        velocity[i] = v;
-        w[i] += momentum * v - step;
-      }
-  else
-    for (gint64 i = begin; i < end; i++)
-      {
-        float v = momentum * velocity[i] - rate * (g[i] * scale);
-        velocity[i] = v;
-        w[i] += v;
-      }
-}
-
-static void
-adam_tile (gpointer data, guint tile)
-{
-  STEP_RANGE;
-  float *restrict w = in[0], *restrict m = in[1], *restrict v = in[2];
-  const float *restrict gradient = in[3];
-  float scale = scalar (in[4]);
-  double step = scalar (in[6]);
-  float alpha = (float) (scalar (in[5]) * sqrt (1 - pow (k->beta_2, step)) / (1 - pow (k->beta_1, step)));
-  float rest_1 = (float) (1 - k->beta_1), rest_2 = (float) (1 - k->beta_2);
-  float epsilon = (float) k->epsilon;
-
-  for (gint64 i = begin; i < end; i++)
-    {
-      float g = gradient[i] * scale;
-      float mi = m[i] + (g - m[i]) * rest_1;
-      float vi = v[i] + (g * g - v[i]) * rest_2;
-      m[i] = mi;
-      v[i] = vi;
-      w[i] -= mi * alpha / (sqrtf (vi) + epsilon);
-    }
-}
-
-static void
 moving_average_tile (gpointer data, guint tile)
 {
-  STEP_RANGE;
+  PASS_RANGE;
   float *restrict w = in[0];
   const float *restrict value = in[1];
   float keep = (float) k->momentum, take = (float) (1 - k->momentum);
@@ -115,10 +41,72 @@ moving_average_tile (gpointer data, guint tile)
     w[i] = w[i] * keep + value[i] * take;
 }
 
-static Step *
-new_step (const GradusKernelRequest *request, GradusTileFunc tile, double nanoseconds)
+static void
+accumulate_tile (gpointer data, guint tile)
 {
-  Step *k = gradus_cpu_kernel_create (Step, "c");
+  PASS_RANGE;
+  float *restrict sum = in[0], *restrict mean = call->args->outputs[0];
+  const float *restrict gradient = in[1];
+  float keep = scalar (in[2]), weight = scalar (in[3]), factor = scalar (in[4]);
+
+  /* What was left there by a step that was given up need not be a number. */
+  if (keep == 0.0f)
+    for (gint64 i = begin; i < end; i++)
+      {
+        sum[i] = gradient[i] * weight;
+        mean[i] = sum[i] * factor;
+      }
+  else
+    for (gint64 i = begin; i < end; i++)
+      {
+        sum[i] = sum[i] * keep + gradient[i] * weight;
+        mean[i] = sum[i] * factor;
+      }
+}
+
+static void
+weight_average_tile (gpointer data, guint tile)
+{
+  PASS_RANGE;
+  float *restrict average = in[0], *restrict w = in[1];
+  double step = scalar (in[2]);
+  float keep = step > 1 ? (float) k->momentum : 0.0f;
+  float take = step > 1 ? (float) (1 - k->momentum) : 1.0f;
+
+  if (keep == 0.0f)
+    memcpy (average + begin, w + begin, (end - begin) * sizeof (float));
+  else
+    for (gint64 i = begin; i < end; i++)
+      average[i] = average[i] * keep + w[i] * take;
+  if (k->overwrite > 0 && fmod (step, k->overwrite) == 0)
+    memcpy (w + begin, average + begin, (end - begin) * sizeof (float));
+}
+
+static void
+nadam_product_tile (gpointer data, guint tile)
+{
+  const GradusCpuCall *call = data;
+  const Pass *k = (const Pass *) call->kernel;
+  float *product = call->args->inputs[0];
+  double step = scalar (call->args->inputs[1]);
+
+  *product = (float) (*product * k->momentum * (1 - 0.5 * pow (0.96, step)));
+}
+
+static void
+constrain_positive_tile (gpointer data, guint tile)
+{
+  PASS_RANGE;
+  float *w = in[0];
+
+  for (gint64 i = begin; i < end; i++)
+    w[i] = w[i] > 0.0f || isnan (w[i]) ? w[i] : 0.0f;
+}
+
+static Pass *
+new_pass (const GradusKernelRequest *request, GradusTileFunc tile, double nanoseconds)
+{
+  Pass *k = gradus_cpu_kernel_create (Pass, "c");
 
   k->n = gradus_cpu_count (&request->inputs[0]);
   k->base.tile = tile;
@@ -127,65 +115,130 @@ new_step (const GradusKernelRequest *request, GradusTileFunc tile, double nanose
   return k;
 }
 
-static gboolean
-is_float32 (const GradusKernelRequest *request)
+/* @momentum, @overwrite: names of the attributes, or NULL. */
+typedef struct
 {
-  return request->inputs[0].dtype == GRADUS_DTYPE_FLOAT32;
+  GradusTileFunc tile;
+  const char    *momentum, *overwrite;
+  double         nanoseconds;
+} PassParam;
+
+static GradusKernel *
+prepare_pass (const GradusKernelRequest *request, gconstpointer data, GError **error)
+{
+  const PassParam *param = data;
+  Pass            *k;
+
+  if (request->inputs[0].dtype != GRADUS_DTYPE_FLOAT32)
+    return gradus_cpu_unsupported (request, error);
+  k = new_pass (request, param->tile, param->nanoseconds);
+  if (param->momentum != NULL)
+    k->momentum = gradus_node_float (request->node, param->momentum);
+  if (param->overwrite != NULL)
+    k->overwrite = gradus_node_int (request->node, param->overwrite);
+  return &k->base;
+}
+
+/* Norms in float64, one for each place of the axes that are kept. */
+typedef struct
+{
+  GradusKernel base;
+  GradusShape  shape;
+  guint32      mask;
+  gint64       n, groups;
+  double       min, max, rate;
+} Norm;
+
+/* The place of each element, counted like an odometer. */
+typedef struct
+{
+  gint64 coordinates[GRADUS_MAX_RANK], strides[GRADUS_MAX_RANK];
+  gint64 group;
+} Place;
+
+static void
+place_init (Place *self, const Norm *k)
+{
+  gint64 stride = 1;
+
+  *self = (Place){ 0 };
+  for (guint a = k->shape.rank; a-- > 0;)
+    if ((k->mask & (1u << a)) == 0)
+      {
+        self->strides[a] = stride;
+        stride *= k->shape.dims[a];
+      }
+}
+
+static void
+place_next (Place *self, const Norm *k)
+{
+  for (guint a = k->shape.rank; a-- > 0;)
+    {
+      self->group += self->strides[a];
+      if (++self->coordinates[a] < k->shape.dims[a])
+        return;
+      self->group -= self->strides[a] * k->shape.dims[a];
+      self->coordinates[a] = 0;
+    }
+}
+
+static void
+constrain_norm_run (const GradusCpuCall *call)
+{
+  const Norm *k = (const Norm *) call->kernel;
+  float  *w = call->args->inputs[0];
+  double *norms = call->args->scratch;
+  Place   place;
+
+  memset (norms, 0, k->groups * sizeof (double));
+  place_init (&place, k);
+  for (gint64 i = 0; i < k->n; i++, place_next (&place, k))
+    norms[place.group] += (double) w[i] * w[i];
+  for (gint64 g = 0; g < k->groups; g++)
+    {
+      double norm = sqrt (norms[g]);
+      double within = norm < k->min ? k->min : norm > k->max ? k->max : norm;
+
+      norms[g] = (k->rate * within + (1 - k->rate) * norm) / (1e-7 + norm);
+    }
+  place_init (&place, k);
+  for (gint64 i = 0; i < k->n; i++, place_next (&place, k))
+    w[i] = (float) (w[i] * norms[place.group]);
 }
 
 static GradusKernel *
-prepare_sgd (const GradusKernelRequest *request, gconstpointer param, GError **error)
+prepare_constrain_norm (const GradusKernelRequest *request, gconstpointer data, GError **error)
 {
   const GradusNode *node = request->node;
-  gboolean decay = node->n_inputs > 4 && node->inputs[4] != GRADUS_NO_VALUE;
+  Norm             *k;
 
-  if (!is_float32 (request))
+  if (request->inputs[0].dtype != GRADUS_DTYPE_FLOAT32)
     return gradus_cpu_unsupported (request, error);
-  return &new_step (request, decay ? sgd_tile : sgd_plain_tile, 0.6)->base;
-}
-
-static GradusKernel *
-prepare_momentum (const GradusKernelRequest *request, gconstpointer param, GError **error)
-{
-  Step *k;
-
-  if (!is_float32 (request))
-    return gradus_cpu_unsupported (request, error);
-  k = new_step (request, momentum_tile, 1.0);
-  k->nesterov = gradus_node_int (request->node, "nesterov") != 0;
-  return &k->base;
-}
-
-static GradusKernel *
-prepare_adam (const GradusKernelRequest *request, gconstpointer param, GError **error)
-{
-  Step *k;
-
-  if (!is_float32 (request))
-    return gradus_cpu_unsupported (request, error);
-  k = new_step (request, adam_tile, 1.5);
-  k->beta_1 = gradus_node_float (request->node, "beta_1");
-  k->beta_2 = gradus_node_float (request->node, "beta_2");
-  k->epsilon = gradus_node_float (request->node, "epsilon");
-  return &k->base;
-}
-
-static GradusKernel *
-prepare_moving_average (const GradusKernelRequest *request, gconstpointer param, GError **error)
-{
-  Step *k;
-
-  if (!is_float32 (request))
-    return gradus_cpu_unsupported (request, error);
-  k = new_step (request, moving_average_tile, 0.6);
-  k->momentum = gradus_node_float (request->node, "momentum");
+  k = gradus_cpu_kernel_create (Norm, "c");
+  k->shape = request->inputs[0].shape;
+  gradus_op_axes (node, request->inputs, k->shape.rank, &k->mask, NULL);
+  k->n = gradus_shape_count (&k->shape);
+  k->groups = 1;
+  for (guint a = 0; a < k->shape.rank; a++)
+    if ((k->mask & (1u << a)) == 0)
+      k->groups *= k->shape.dims[a];
+  k->min = gradus_node_float (node, "min");
+  k->max = gradus_node_float (node, "max");
+  k->rate = gradus_node_float (node, "rate");
+  k->base.run = constrain_norm_run;
+  k->base.scratch = k->groups * sizeof (double);
+  k->base.nanoseconds = 4.0 * (double) k->n;
   return &k->base;
 }
 
 const GradusCpuRow GRADUS_CPU_ROWS (optimizer)[] = {
-  { "sgd_step", prepare_sgd, NULL },
-  { "momentum_step", prepare_momentum, NULL },
-  { "adam_step", prepare_adam, NULL },
-  { "moving_average", prepare_moving_average, NULL },
+  { "moving_average", prepare_pass, &(const PassParam){ moving_average_tile, "momentum", NULL, 0.6 } },
+  { "accumulate", prepare_pass, &(const PassParam){ accumulate_tile, NULL, NULL, 1.0 } },
+  { "weight_average", prepare_pass,
+    &(const PassParam){ weight_average_tile, "momentum", "overwrite", 0.8 } },
+  { "nadam_product", prepare_pass, &(const PassParam){ nadam_product_tile, "beta_1", NULL, 1.0 } },
+  { "constrain_norm", prepare_constrain_norm, NULL },
+  { "constrain_positive", prepare_pass, &(const PassParam){ constrain_positive_tile, NULL, NULL, 0.5 } },
   { NULL, NULL, NULL },
 };

@@ -297,6 +297,8 @@ add_rows (GradusCpuDevice *self, const GradusCpuRow *rows)
     add_rows (self, gradus_cpu_norm_rows_##level);      \
     add_rows (self, gradus_cpu_random_rows_##level);    \
     add_rows (self, gradus_cpu_optimizer_rows_##level); \
+    add_rows (self, gradus_cpu_step_rows_##level);      \
+    add_rows (self, gradus_cpu_penalty_rows_##level);   \
   }                                                     \
   G_STMT_END
 

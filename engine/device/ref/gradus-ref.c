@@ -195,6 +195,8 @@ ref_run (GradusDevice           *device,
     {
       guint input = kernel->updated[i - node->n_outputs];
 
+      if (kernel->outputs[i] == NULL)
+        continue;
       gradus_ref_round (kernel->input_types[input].dtype, kernel->outputs[i],
                         gradus_shape_count (&kernel->input_types[input].shape),
                         args->inputs[input]);
