@@ -235,14 +235,16 @@ report (Train *train, const char *uuid)
   g_autofree char *checkpoint = NULL;
   gint64           run = gradus_run_find (workspace, uuid, NULL, NULL);
 
-  if (reader == NULL || run == 0)
-    return;
-  info = gradus_log_reader_run (reader, run, NULL);
-  if (info == NULL)
-    return;
   json_object_set_string_member (object, "status", gradus_run_status_name (train->status));
   if (train->message != NULL)
     json_object_set_string_member (object, "message", train->message);
+  info = reader != NULL && run != 0 ? gradus_log_reader_run (reader, run, NULL) : NULL;
+  if (info == NULL)
+    {
+      /* The log may be what failed. */
+      gradus_progress_line_say (train->line, NULL, object);
+      return;
+    }
   {
     g_autofree char *name = g_strdup_printf ("%s (#%" G_GINT64_FORMAT "), %s", info->name, run,
                                              gradus_cli_status (train->status));

@@ -78,13 +78,26 @@ fit_inputs (GradusPreparation *self, GradusModel *model, GradusRecipe *recipe, G
   return TRUE;
 }
 
+/* Whether the loss takes the target for a class, be it written as a whole number or not. */
+static gboolean
+wants_classes (GradusRecipe *recipe)
+{
+  const char *name = gradus_recipe_get_string (recipe, "compile.loss", NULL);
+
+  if (name == NULL)
+    name = gradus_recipe_get_string (recipe, "compile.loss.class_name", "");
+  return g_str_equal (name, "sparse_categorical_crossentropy")
+         || g_str_equal (name, "SparseCategoricalCrossentropy");
+}
+
 /* Labels must be below the number of units that the model ends with. */
 static gboolean
-fit_labels (GradusPreparation *self, GradusModel *model, GError **error)
+fit_labels (GradusPreparation *self, GradusModel *model, GradusRecipe *recipe, GError **error)
 {
   GradusShape shape;
 
-  if (gradus_dataset_n_classes (self->dataset) == 0 || gradus_model_n_outputs (model) != 1)
+  if ((gradus_dataset_n_classes (self->dataset) == 0 && !wants_classes (recipe))
+      || gradus_model_n_outputs (model) != 1)
     return TRUE;
   gradus_model_output (model, 0, &shape);
   if (shape.rank < 2 || shape.dims[shape.rank - 1] < 2)
@@ -175,7 +188,7 @@ gradus_preparation_new (GradusRecipe *recipe, const GradusPreparationTarget *tar
   /* The model first: it is quick to read and the likeliest to be wrong. */
   if (!open_model (self, recipe, error) || !open_options (self, recipe, error)
       || !open_dataset (self, recipe, error) || !fit_inputs (self, self->model, recipe, error)
-      || !fit_labels (self, self->model, error))
+      || !fit_labels (self, self->model, recipe, error))
     return NULL;
   self->device = gradus_device_open (gradus_trainer_options_device (self->options),
                                      gradus_trainer_options_threads (self->options), error);
@@ -195,7 +208,7 @@ gradus_preparation_new_data (GradusRecipe *recipe, GradusModel *model, GError **
   g_return_val_if_fail (GRADUS_IS_RECIPE (recipe), NULL);
 
   if (!open_options (self, recipe, error) || !open_dataset (self, recipe, error)
-      || !fit_inputs (self, model, recipe, error) || !fit_labels (self, model, error)
+      || !fit_inputs (self, model, recipe, error) || !fit_labels (self, model, recipe, error)
       || !open_parts (self, error))
     return NULL;
   return g_steal_pointer (&self);

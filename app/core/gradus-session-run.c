@@ -289,10 +289,12 @@ void
 gradus_session_run_job (GradusSession *self, GradusJob *job)
 {
   g_autoptr (GError) error = NULL;
+  g_autoptr (GError) lost = NULL;
   g_autoptr (GradusTap) tap = NULL;
   GradusObserver *inner = NULL;
   GradusRunStatus status = GRADUS_RUN_STOPPED;
   gboolean        begun = FALSE;
+  gboolean        patient = FALSE;
 
   if (was_stopped (self, job))
     {
@@ -315,6 +317,19 @@ gradus_session_run_job (GradusSession *self, GradusJob *job)
   status = run_prepared (self, job, &tap->observer, &begun, &error);
   if (!begun)
     inner->funcs->status (inner, 0, status, error->message);
+  /* Whoever asks a run to stop does not wait for room on the disk. */
+  g_mutex_lock (&self->mutex);
+  patient = !self->stopping;
+  g_mutex_unlock (&self->mutex);
+  if (!gradus_recorder_settle (self->recorder, inner, patient, &lost))
+    {
+      g_clear_error (&error);
+      status = GRADUS_RUN_FAILED;
+      g_set_error (&error, GRADUS_ERROR, lost->code,
+                   _ ("Records of the run were lost, so it counts as failed. %s"), lost->message);
+      /* Should the log take it again. */
+      inner->funcs->status (inner, 0, status, error->message);
+    }
   gradus_recorder_detach (self->recorder, inner);
   tell_ended (self, job, status, error);
 }

@@ -107,6 +107,22 @@ on_stalled (gboolean stalled, const char *reason, gpointer data)
     self->listener.event ("", 0, GRADUS_SEVERITY_WARNING, reason, NULL, self->listener_data);
 }
 
+/* The log cannot be written for good: the run ends, as failed. */
+static void
+on_failed (const char *reason, gpointer data)
+{
+  const GradusCommand stop = { .type = GRADUS_COMMAND_STOP };
+  GradusSession      *self = data;
+
+  g_mutex_lock (&self->mutex);
+  if (self->current != NULL)
+    {
+      self->stopping = TRUE;
+      gradus_session_post (self, &stop);
+    }
+  g_mutex_unlock (&self->mutex);
+}
+
 /* The object --------------------------------------------------------------------------------- */
 
 static void
@@ -147,7 +163,7 @@ gradus_session_new (const char *workspace, GError **error)
 GradusSession *
 gradus_session_new_in (GradusWorkspace *workspace, GError **error)
 {
-  static const GradusRecorderFuncs funcs = { .stalled = on_stalled };
+  static const GradusRecorderFuncs funcs = { .stalled = on_stalled, .failed = on_failed };
   g_autoptr (GradusSession) self = g_object_new (GRADUS_TYPE_SESSION, NULL);
 
   self->workspace = gradus_workspace_ref (workspace);

@@ -30,6 +30,7 @@ recorder_run_free (RecorderRun *run)
 {
   g_hash_table_unref (run->series);
   g_clear_pointer (&run->lock, gradus_run_lock_release);
+  g_clear_error (&run->lost);
   g_free (run);
 }
 

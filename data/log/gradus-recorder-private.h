@@ -9,8 +9,12 @@
 
 G_BEGIN_DECLS
 
-/* Private to the recorder's files: gradus-recorder.c (thread), -observer.c (producers), -write.c
- * (SQL) and gradus-log-keeper.c (disk). */
+/* Private to the recorder's files: gradus-recorder.c (its doors), -observer.c (producers), -thread.c
+ * (when), -commit.c (transactions, and what they fail of), -write.c (SQL) and gradus-log-keeper.c
+ * (disk). */
+
+/* How long a log may not be writable until that counts. */
+#define RECORDER_GIVE_UP_US (5 * G_USEC_PER_SEC)
 
 typedef struct _RecorderRun RecorderRun;
 
@@ -38,6 +42,8 @@ struct _RecorderRun
   gpointer                  user_data;
   /* When the run began by the monotonic clock, in µs. */
   gint64 origin;
+  /* Guarded by the recorder's lock: why records of it were lost; NULL if none were. */
+  GError *lost;
   /* Guarded by the recorder's lock: name to handle + 1. */
   GHashTable *series;
   /* The recorder's thread's. */
@@ -199,6 +205,14 @@ struct _GradusRecorder
 gint64 recorder_run_time (RecorderRun *run);
 void   recorder_run_init_funcs (RecorderRun *run);
 void   recorder_run_free (RecorderRun *run);
+
+gpointer recorder_thread (gpointer data);
+/* Until @at by the monotonic clock, or woken; with the lock. */
+void recorder_wait_until (GradusRecorder *self, gint64 at);
+/* Writes all that waits. Called and returns with the lock held, which is let go meanwhile. */
+void recorder_commit (GradusRecorder *self);
+/* What a rolled-back transaction had taught the series of @run, or all, is forgotten. */
+void recorder_unload (GPtrArray *series, RecorderRun *run);
 
 /* Queues an item, waiting for room; (transfer full). */
 void recorder_push (GradusRecorder *self, RecorderItem *item);

@@ -23,7 +23,9 @@ G_BEGIN_DECLS
  * status.
  *
  * When the queue is full the producer waits, and the waits are counted; nothing is dropped. When
- * the disk is full everything is kept and tried again four times a second; see @stalled.
+ * the disk is full everything is kept and tried again four times a second; see @stalled. Only where
+ * the log fails of something else for five seconds (its file is gone, the disk is broken) are
+ * records lost; see @failed and gradus_recorder_settle().
  */
 typedef struct _GradusRecorder GradusRecorder;
 
@@ -32,10 +34,15 @@ typedef struct _GradusRecorder GradusRecorder;
  * @stalled: the log cannot be written (@stalled is TRUE, @reason a translated sentence) or can be
  *   again; a finding about it is in the log of each attached run then. On the recorder's thread,
  *   which must not be made to wait. May be NULL.
+ * @failed: after five seconds of trying, the log still fails of something that does not mend itself
+ *   (neither a full disk nor another program's lock, which are waited for). Records are lost from
+ *   now on, until the log can be written again; the runs that are on should end. On the recorder's
+ *   thread. May be NULL.
  */
 typedef struct
 {
   void (*stalled) (gboolean stalled, const char *reason, gpointer user_data);
+  void (*failed) (const char *reason, gpointer user_data);
 } GradusRecorderFuncs;
 
 /**
@@ -106,6 +113,14 @@ GradusObserver *gradus_recorder_attach (GradusRecorder           *self,
                                         GradusRecorderCommandFunc command,
                                         gpointer                  user_data,
                                         GError                  **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Waits until all of the run that was handed over is in the log, in the file that bears its name
+ * and on the disk. Fails if anything of the run was lost. Waits as long as the log is stalled and not
+ * given up; without @patient for five seconds of stall only, and what waits counts as lost. */
+gboolean gradus_recorder_settle (GradusRecorder *self,
+                                 GradusObserver *observer,
+                                 gboolean        patient,
+                                 GError        **error);
 
 /* Writes what is left of the run, syncs, frees the lock and the observer. Commands that were not
  * taken are answered so. Set the run's last status before. */

@@ -26,6 +26,9 @@ struct _GradusWorkspace
   char *log_path;
   char *read_only_reason;
   gint  wal_pages;
+  /* The file that the writing connection has open. */
+  dev_t log_device;
+  ino_t log_inode;
   gint  commands_posted;
 
   /* Guards the writing connection, held while a thread uses it. */
@@ -204,12 +207,18 @@ static gboolean
 open_log (GradusWorkspace *self, GradusWorkspaceFlags flags, GError **error)
 {
   g_autoptr (GError) failure = NULL;
+  GStatBuf info;
   sqlite3 *reader;
 
   if (flags & GRADUS_WORKSPACE_READ_ONLY)
     self->read_only_reason = g_strdup (_ ("The workspace was opened for reading only."));
   else if (may_write (self, &failure) && make_folders (self, &failure))
     self->writer = open_writer (self, &failure);
+  if (self->writer != NULL && g_stat (self->log_path, &info) == 0)
+    {
+      self->log_device = info.st_dev;
+      self->log_inode = info.st_ino;
+    }
 
   if (self->writer != NULL)
     return TRUE;
@@ -347,6 +356,35 @@ gradus_workspace_release (GradusWorkspace *self)
   pthread_mutex_unlock (&self->writer_lock);
 }
 
+/* SQLite goes on writing into a file that nobody finds any more. */
+static gboolean
+check_in_place (GradusWorkspace *self, GError **error)
+{
+  g_autofree char *wal = g_strconcat (self->log_path, "-wal", NULL);
+  GStatBuf         info;
+
+  if (g_stat (self->log_path, &info) == 0)
+    {
+      if (info.st_dev == self->log_device && info.st_ino == self->log_inode
+          && (gradus_workspace_wal_pages (self) == 0 || g_stat (wal, &info) == 0
+              || errno != ENOENT))
+        return TRUE;
+    }
+  else if (errno != ENOENT && errno != ENOTDIR)
+    {
+      int saved = errno;
+
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_IO, _ ("The run log “%s” could not be used: %s."),
+                   self->log_path, g_strerror (saved));
+      return FALSE;
+    }
+  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_IO,
+               _ ("The run log “%s” was removed or replaced while it was in use. Put it back, or "
+                  "start Gradus again to begin a new one."),
+               self->log_path);
+  return FALSE;
+}
+
 sqlite3 *
 gradus_workspace_begin (GradusWorkspace *self, GError **error)
 {
@@ -354,7 +392,7 @@ gradus_workspace_begin (GradusWorkspace *self, GError **error)
 
   if (db == NULL)
     return NULL;
-  if (!gradus_sqlite_exec (db, "BEGIN IMMEDIATE", error))
+  if (!check_in_place (self, error) || !gradus_sqlite_exec (db, "BEGIN IMMEDIATE", error))
     {
       gradus_workspace_release (self);
       return NULL;
@@ -410,9 +448,12 @@ gradus_workspace_sync (GradusWorkspace *self, GError **error)
 {
   /* SQLite keeps its locks on the two other files, so that this one may be opened and closed. */
   g_autofree char *path = g_strconcat (self->log_path, "-wal", NULL);
-  int              fd = open (path, O_RDONLY | O_CLOEXEC);
+  int              fd = -1;
   int              saved = 0;
 
+  if (self->writer != NULL && !check_in_place (self, error))
+    return FALSE;
+  fd = open (path, O_RDONLY | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT)
     return TRUE;
   if (fd < 0 || fdatasync (fd) != 0)

@@ -145,15 +145,8 @@ open_split (GradusDataset *self, GradusJsonObject *data, GradusJsonObject *split
   if (!gradus_json_end (split, NULL))
     return;
   count = CLAMP ((gint64) floor ((double) n * share + 0.5), 1, n - 1);
-  if (!gradus_subset_draw (self->seed, n, count, &validation->subset, &train->subset))
-    {
-      gradus_json_refuse (split, "split",
-                          _ ("There is no memory for splitting %" PRId64
-                             " samples; use fewer samples."),
-                          n);
-      return;
-    }
-  self->split = TRUE;
+  gradus_subset_draw (self->seed, n, count, &validation->subset, &train->subset);
+  self->split = validation->is_subset = train->is_subset = TRUE;
   validation->source = train->source;
   validation->n_samples = count;
   train->n_samples = n - count;

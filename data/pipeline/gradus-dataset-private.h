@@ -13,7 +13,8 @@ typedef struct
 {
   GradusSource *source;
   GradusCache  *cache;  /* made when batches are first opened */
-  GradusSubset *subset; /* NULL: all */
+  GradusSubset  subset; /* of the source, if the dataset is split */
+  gboolean      is_subset;
   gint64        n_samples;
 } GradusDatasetPart;
 

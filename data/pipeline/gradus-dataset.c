@@ -33,7 +33,6 @@ gradus_dataset_unref (GradusDataset *self)
     return;
   for (guint i = 0; i < GRADUS_N_PARTS; i++)
     {
-      gradus_subset_free (self->parts[i].subset);
       if (i == GRADUS_PART_VALIDATION && self->split)
         continue;
       gradus_cache_free (self->parts[i].cache);

@@ -58,7 +58,7 @@ sample_at (GradusFiller *self, gint64 epoch, gint64 place)
         }
       place = gradus_permutation_at (&self->order, place);
     }
-  return self->part->subset != NULL ? gradus_subset_at (self->part->subset, place) : place;
+  return self->part->is_subset ? gradus_subset_at (&self->part->subset, place) : place;
 }
 
 /* Array @k of the @i-th sample of the batch as the source gave it. */

@@ -5,6 +5,7 @@
 
 #include <glib/gi18n-lib.h>
 #include <inttypes.h>
+#include <math.h>
 
 #include "gradus-generator-source.h"
 #include "gradus-idx-source.h"
@@ -44,36 +45,46 @@ gradus_array_spec_to_string (const GradusArraySpec *spec)
 }
 
 static gboolean
+is_fractional (GradusDType dtype)
+{
+  return dtype == GRADUS_DTYPE_FLOAT32 || dtype == GRADUS_DTYPE_FLOAT64;
+}
+
+static gboolean
 is_class (GradusSource *self)
 {
   return self->n_targets == 1 && self->targets[0].rank == 0
-         && self->targets[0].dtype != GRADUS_DTYPE_FLOAT32
-         && self->targets[0].dtype != GRADUS_DTYPE_FLOAT64;
+         && !is_fractional (self->targets[0].dtype);
 }
 
-static gint64
+/* Beyond 2^53 a double is whole but no label anyhow; 64-bit labels lose nothing that is a class. */
+static double
 label_at (GradusSource *self, const void *labels, guint i)
 {
   switch (self->targets[0].dtype)
     {
+    case GRADUS_DTYPE_FLOAT32:
+      return (double) ((const float *) labels)[i];
+    case GRADUS_DTYPE_FLOAT64:
+      return ((const double *) labels)[i];
     case GRADUS_DTYPE_INT32:
       return ((const gint32 *) labels)[i];
     case GRADUS_DTYPE_INT64:
-      return ((const gint64 *) labels)[i];
+      return (double) ((const gint64 *) labels)[i];
     default:
       return ((const guint8 *) labels)[i];
     }
 }
 
-/* The first sample whose label is not from @low to @high; n_samples if there is none. @label gets
- * that label, @max the greatest before it. */
+/* The first sample whose label is not whole and from @low to @high (which a NaN is not); n_samples if
+ * there is none. @label gets that label, @max the greatest before it. */
 static gboolean
 find_label (GradusSource *self,
-            gint64        low,
-            gint64        high,
+            double        low,
+            double        high,
             gint64       *found,
-            gint64       *label,
-            gint64       *max,
+            double       *label,
+            double       *max,
             GError      **error)
 {
   g_autofree gint64 *samples = g_new (gint64, CHUNK);
@@ -92,7 +103,7 @@ find_label (GradusSource *self,
       for (guint i = 0; i < n; i++, (*found)++)
         {
           *label = label_at (self, labels, i);
-          if (*label < low || *label > high)
+          if (!(*label >= low && *label <= high && *label == floor (*label)))
             return TRUE;
           *max = MAX (*max, *label);
         }
@@ -104,19 +115,31 @@ gboolean
 gradus_source_check_labels (GradusSource *self, gint64 n_classes, GError **error)
 {
   g_autofree char *place = NULL;
-  gint64           found, label, max;
+  gint64           found;
+  double           label, max;
 
-  if (!is_class (self))
+  if (self->n_targets != 1 || self->targets[0].rank != 0)
     return TRUE;
-  if (!find_label (self, 0, n_classes - 1, &found, &label, &max, error))
+  if (!find_label (self, 0, (double) (n_classes - 1), &found, &label, &max, error))
     return FALSE;
   if (found == self->n_samples)
     return TRUE;
   place = self->funcs->place (self, found);
+  if (label != floor (label) || isinf (label))
+    {
+      char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+      g_ascii_formatd (number, sizeof number, "%.9g", label);
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                   _ ("%s: the label is %s, but the classes are the whole numbers 0 to %" PRId64
+                      ". Correct the label, or train with a loss that takes any number."),
+                   place, number, n_classes - 1);
+      return FALSE;
+    }
   g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
                _ ("%s: the label is %" PRId64 ", but the classes are 0 to %" PRId64
                   ". Correct the label, or give the model %" PRId64 " classes."),
-               place, label, n_classes - 1, MAX (label + 1, n_classes));
+               place, (gint64) CLAMP (label, -9e18, 9e18), n_classes - 1, MAX ((gint64) MIN (label, 1e18) + 1, n_classes));
   return FALSE;
 }
 
@@ -150,14 +173,15 @@ read_class_names (GradusSource *self, GradusJsonObject *spec)
 static gboolean
 count_classes (GradusSource *self, GError **error)
 {
-  gint64 found, label, max;
+  gint64 found;
+  double label, max;
 
   if (!is_class (self))
     return TRUE;
   /* Wrong labels are not refused here: a loss may take the numbers for what they are. */
-  if (!find_label (self, G_MININT64, G_MAXINT64, &found, &label, &max, error))
+  if (!find_label (self, -INFINITY, INFINITY, &found, &label, &max, error))
     return FALSE;
-  self->n_classes = MAX (max + 1, 1);
+  self->n_classes = MAX ((gint64) MIN (max, 1e18) + 1, 1);
   return TRUE;
 }
 

@@ -95,8 +95,9 @@ char *gradus_source_fingerprint (GradusSource *self, GError **error);
 /**
  * gradus_source_check_labels:
  *
- * Fails with GRADUS_ERROR_REFUSED naming file and sample of the first label that is not from 0 to
- * @n_classes - 1. TRUE at once where the target is not a class.
+ * Fails with GRADUS_ERROR_REFUSED naming file, sample and value of the first label that is not a
+ * whole number from 0 to @n_classes - 1: one that is NaN, infinite or fractional neither. TRUE at once
+ * where the target is not a single number.
  */
 gboolean gradus_source_check_labels (GradusSource *self, gint64 n_classes, GError **error);
 

@@ -373,6 +373,29 @@ start_training (const char *workspace, const char *first, const char *second)
   return start_training_with (G_SUBPROCESS_FLAGS_STDOUT_SILENCE, workspace, first, second);
 }
 
+/* The log is taken away under a run: it fails, and says of which file. */
+static void
+test_lost_log (void)
+{
+  g_autofree char *line = example ("line.json");
+  g_autofree char *workspace = g_build_filename (folder, "lost-log", NULL);
+  g_autofree char *log = g_build_filename (workspace, "runs.sqlite", NULL);
+  const char *arguments[] = { "train",  line, "--workspace", workspace, "--json", LONG,
+                              "--set",  "fit.epochs=100000", NULL };
+  g_autoptr (GSubprocess) process =
+      spawn (G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, "C.UTF-8", arguments);
+  g_autofree char *out = NULL, *err = NULL;
+
+  g_usleep (700000);
+  g_assert_cmpint (g_unlink (log), ==, 0);
+  g_assert_true (g_subprocess_communicate_utf8 (process, NULL, NULL, &out, &err, NULL));
+  g_assert_true (g_subprocess_get_if_exited (process));
+  g_assert_cmpint (g_subprocess_get_exit_status (process), ==, 1);
+  g_assert_nonnull (strstr (out, "\"status\":\"failed\""));
+  g_assert_nonnull (strstr (err, log));
+  g_assert_nonnull (strstr (err, "removed or replaced"));
+}
+
 static void
 test_interrupt (void)
 {
@@ -459,6 +482,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/chinese", test_chinese);
   g_test_add_func ("/cli/check", test_check);
   g_test_add_func ("/cli/doctor", test_doctor);
+  g_test_add_func ("/cli/lost-log", test_lost_log);
   g_test_add_func ("/cli/interrupt", test_interrupt);
   g_test_add_func ("/cli/kill", test_kill);
   result = g_test_run ();

@@ -2,6 +2,7 @@
 #include "source/gradus-idx.h"
 #include "source/gradus-source.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -400,6 +401,65 @@ test_odd_labels (void)
     }
 }
 
+/* Labels written as floating point numbers are held to the same; the first wrong one is named. */
+static void
+test_float_labels (void)
+{
+  static const struct
+  {
+    double      value;
+    const char *words;
+  } cases[] = {
+    { NAN, "the label is nan" },  { INFINITY, "the label is inf" }, { -INFINITY, "the label is -inf" },
+    { -1, "the label is -1" },    { 0.5, "the label is 0.5" },      { 3, "the label is 3" },
+    { 2, NULL },
+  };
+
+  for (guint k = 0; k < 2 * G_N_ELEMENTS (cases); k++)
+    {
+      gboolean        wide = k >= G_N_ELEMENTS (cases);
+      const char     *words = cases[k % G_N_ELEMENTS (cases)].words;
+      double          values[4] = { 1, 0, cases[k % G_N_ELEMENTS (cases)].value, 1 };
+      g_autoptr (GByteArray) labels = idx_header (wide ? 0x0e : 0x0d, 1, 4);
+      g_autofree char *path = NULL;
+      g_autoptr (GradusSource) source = NULL;
+      g_autoptr (GError) error = NULL;
+
+      for (guint i = 0; i < 4; i++)
+        if (wide)
+          {
+            guint64 bits;
+
+            memcpy (&bits, &values[i], sizeof bits);
+            put_u32 (labels, bits >> 32);
+            put_u32 (labels, (guint32) bits);
+          }
+        else
+          {
+            float   value = (float) values[i];
+            guint32 bits;
+
+            memcpy (&bits, &value, sizeof bits);
+            put_u32 (labels, bits);
+          }
+      path = write_bytes (folder, "floats", labels->data, labels->len);
+      source = open_source ("{\"type\":\"idx\",\"inputs\":\"images\","
+                            "\"targets\":\"floats\"}",
+                            &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (source->n_classes, ==, 0);
+      if (words == NULL)
+        {
+          g_assert_true (gradus_source_check_labels (source, 3, &error));
+          continue;
+        }
+      g_assert_false (gradus_source_check_labels (source, 3, &error));
+      g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED);
+      g_assert_nonnull (strstr (error->message, "floats, sample 2 (byte "));
+      g_assert_nonnull (strstr (error->message, words));
+    }
+}
+
 static void
 test_fashion (void)
 {
@@ -440,6 +500,7 @@ main (int argc, char **argv)
   g_test_add_func ("/idx/source-refusals", test_source_refusals);
   g_test_add_func ("/idx/named", test_named);
   g_test_add_func ("/idx/odd-labels", test_odd_labels);
+  g_test_add_func ("/idx/float-labels", test_float_labels);
   g_test_add_func ("/idx/fashion", test_fashion);
   status = g_test_run ();
   remove_folder (folder);

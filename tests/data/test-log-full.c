@@ -21,6 +21,7 @@ typedef struct
 {
   gint n_stalls;
   gint n_ends;
+  gint n_fails;
 } Stalls;
 
 static void
@@ -160,6 +161,86 @@ test_locked (LogFixture *f, gconstpointer data)
   gradus_recorder_free (recorder);
 }
 
+/* The failing log is told of once, and whoever settles hears why. */
+static void
+failed_cb (const char *reason, gpointer user_data)
+{
+  g_assert_nonnull (strstr (reason, "runs.sqlite"));
+  g_atomic_int_inc (&((Stalls *) user_data)->n_fails);
+}
+
+static void
+remove_log (LogFixture *f)
+{
+  g_assert_cmpint (g_unlink (gradus_workspace_log_path (f->workspace)), ==, 0);
+}
+
+static void
+replace_log (LogFixture *f)
+{
+  remove_log (f);
+  g_assert_true (g_file_set_contents (gradus_workspace_log_path (f->workspace), "", 0, NULL));
+}
+
+static void
+remove_wal (LogFixture *f)
+{
+  g_autofree char *path = g_strconcat (gradus_workspace_log_path (f->workspace), "-wal", NULL);
+
+  g_assert_cmpint (g_unlink (path), ==, 0);
+}
+
+static void
+remove_folder (LogFixture *f)
+{
+  log_remove_tree (f->path);
+}
+
+/* A log that fails of what does not mend itself loses the run, and says so. */
+static void
+test_lost (LogFixture *f, gconstpointer data)
+{
+  void (*const break_log) (LogFixture *) = (void (*) (LogFixture *)) (guintptr) data;
+  const GradusRecorderFuncs funcs = { stalled_cb, failed_cb };
+  Stalls                    stalls = { 0 };
+  gint64                    run = log_make_run (f->workspace, "run");
+  g_autoptr (GError) error = NULL;
+  GradusRecorder *recorder = gradus_recorder_new (f->workspace, 0, &funcs, &stalls, &error);
+  GradusObserver *observer = log_attach (recorder, run);
+  guint           series = log_scalar_series (observer, "a");
+
+  observer->funcs->scalar (observer, series, 1, 1);
+  g_assert_true (gradus_recorder_settle (recorder, observer, TRUE, &error));
+  break_log (f);
+  for (gint64 step = 2; step <= 2 * STEPS; step++)
+    observer->funcs->scalar (observer, series, step, 1);
+  g_assert_false (gradus_recorder_settle (recorder, observer, TRUE, &error));
+  g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_IO);
+  g_assert_nonnull (strstr (error->message, gradus_workspace_log_path (f->workspace)));
+  await (&stalls.n_fails, 1);
+  g_assert_cmpint (stalls.n_fails, ==, 1);
+  gradus_recorder_detach (recorder, observer);
+  gradus_recorder_free (recorder);
+}
+
+/* Even what was handed over last. */
+static void
+test_lost_at_the_end (LogFixture *f, gconstpointer data)
+{
+  gint64          run = log_make_run (f->workspace, "run");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  GradusObserver *observer = log_attach (recorder, run);
+  g_autoptr (GError) error = NULL;
+
+  observer->funcs->scalar (observer, log_scalar_series (observer, "a"), 1, 1);
+  log_flush (recorder);
+  remove_log (f);
+  g_assert_false (gradus_recorder_settle (recorder, observer, TRUE, &error));
+  g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_IO);
+  gradus_recorder_detach (recorder, observer);
+  gradus_recorder_free (recorder);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -171,5 +252,14 @@ main (int argc, char **argv)
   ADD ("/log/full/recorder", test_full);
   ADD ("/log/full/functions", test_full_functions);
   ADD ("/log/full/locked", test_locked);
+  ADD ("/log/full/lost-at-the-end", test_lost_at_the_end);
+#undef ADD
+#define ADD(path, func)                                                                            \
+  g_test_add ("/log/lost/" path, LogFixture, (gconstpointer) (guintptr) func, log_fixture_set_up,  \
+              test_lost, log_fixture_tear_down)
+  ADD ("removed", remove_log);
+  ADD ("replaced", replace_log);
+  ADD ("write-ahead-log", remove_wal);
+  ADD ("folder", remove_folder);
   return g_test_run ();
 }

@@ -878,15 +878,50 @@ test_line (void)
   source->funcs->free (source);
 }
 
-/* More than an address space holds: refused, not the end of the process. */
+/* Every size of both parts: disjoint, complete, ascending; other seeds draw other samples. */
 static void
-test_split_memory (void)
+test_subset (void)
 {
-  GradusSubset *drawn, *rest;
+  for (gint64 n = 2; n <= 70; n++)
+    for (gint64 count = 1; count < n; count++)
+      {
+        GradusSubset        parts[2];
+        g_autofree guint8 *seen = g_new0 (guint8, n);
 
-  g_assert_false (gradus_subset_draw (1, G_GINT64_CONSTANT (1) << 52, 1, &drawn, &rest));
-  g_assert_null (drawn);
-  g_assert_null (rest);
+        gradus_subset_draw (n, n, count, &parts[0], &parts[1]);
+        g_assert_cmpint (gradus_subset_size (&parts[0]), ==, count);
+        g_assert_cmpint (gradus_subset_size (&parts[1]), ==, n - count);
+        for (guint k = 0; k < 2; k++)
+          for (gint64 i = 0, before = -1; i < gradus_subset_size (&parts[k]); i++)
+            {
+              gint64 at = gradus_subset_at (&parts[k], i);
+
+              g_assert_cmpint (at, >, before);
+              g_assert_cmpint (at, <, n);
+              g_assert_cmpint (seen[at]++, ==, 0);
+              before = at;
+            }
+      }
+}
+
+/* As many samples as the generator makes are split in no time and no memory. */
+static void
+test_split_large (void)
+{
+  gint64 begun = g_get_monotonic_time ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusDataset) dataset = open_text (
+      "{\"train\":{\"type\":\"generator\",\"generator\":\"line\",\"samples\":1000000000},"
+      "\"validation\":{\"split\":0.1},\"pipeline\":[{\"shuffle\":true},{\"batch\":64}]}",
+      3, &error);
+  GradusBatchSource *train = NULL;
+
+  g_assert_no_error (error);
+  g_assert_cmpint (gradus_dataset_n_samples (dataset, GRADUS_PART_TRAIN), ==, 900000000);
+  train = open_batches (dataset, GRADUS_PART_TRAIN);
+  g_assert_nonnull (train->funcs->next (train, NULL));
+  g_assert_cmpint (g_get_monotonic_time () - begun, <, 2 * G_USEC_PER_SEC);
+  train->funcs->free (train);
 }
 
 int
@@ -897,7 +932,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   folder = g_dir_make_tmp ("gradus-pipeline-XXXXXX", NULL);
   write_files ();
-  g_test_add_func ("/pipeline/split-memory", test_split_memory);
+  g_test_add_func ("/pipeline/subset", test_subset);
+  g_test_add_func ("/pipeline/split-large", test_split_large);
   g_test_add_func ("/pipeline/values", test_values);
   g_test_add_func ("/pipeline/dtypes", test_dtypes);
   g_test_add_func ("/pipeline/order", test_order);
