@@ -23,9 +23,8 @@
 #define CLOSED 0xffffffffu
 #define CACHE_LINE 64
 
-/* The libraries' own threading, if they are there. Weak: base links neither of them. */
+/* OpenMP's own threading, if it is there. Weak: base does not link it. */
 extern void omp_set_num_threads (int n) __attribute__ ((weak));
-extern void openblas_set_num_threads (int n) __attribute__ ((weak));
 
 /*
  * A tile is claimed by raising the ticket (generation << 32 | next tile) with compare-and-swap. A
@@ -88,11 +87,9 @@ gradus_pool_adopt_thread (void)
   if (adopted)
     return;
   adopted = TRUE;
-  /* OpenMP's thread count is a property of the calling thread, OpenBLAS's of the process. */
+  /* OpenMP's thread count is a property of the calling thread. */
   if (omp_set_num_threads != NULL)
     omp_set_num_threads (1);
-  if (openblas_set_num_threads != NULL)
-    openblas_set_num_threads (1);
 #if defined(__x86_64__) || defined(__i386__)
   _mm_setcsr (_mm_getcsr () | 0x8040); /* flush to zero, denormals are zero */
 #elif defined(__aarch64__)

@@ -15,7 +15,7 @@ BUILD = pathlib.Path(sys.argv[2]).resolve()
 
 # Part: (folder, include roots within the house, parts it may use, libraries it may use, archive).
 PARTS = {
-    'base': ('engine/base', ['engine/base'], set(), {'glib', 'json-glib', 'openmp', 'openblas'}, 'engine/base/libgradus-base.a'),
+    'base': ('engine/base', ['engine/base'], set(), {'glib', 'json-glib', 'openmp'}, 'engine/base/libgradus-base.a'),
     'interfaces': ('engine/train/interfaces', ['engine/base', 'engine/train/interfaces'], {'base'}, {'glib'}, None),
     'engine': ('engine', ['engine', 'engine/base', 'engine/train/interfaces'], {'base', 'interfaces'},
                {'glib', 'json-glib', 'onednn', 'openblas'}, 'engine/libgradus-engine.a'),

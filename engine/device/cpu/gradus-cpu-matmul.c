@@ -3,10 +3,10 @@
 
 #include "device/cpu/gradus-cpu-kernel.h"
 #include "device/cpu/gradus-cpu-onednn.h"
+#include "device/cpu/gradus-cpu-openblas.h"
 #include "ops/gradus-op-activation.h"
 #include "ops/gradus-op-matmul.h"
 
-#include <cblas.h>
 #include <limits.h>
 
 /* Floating-point operations of a tile (about 15 us on a core with AVX-512) and the most tiles. */
@@ -251,12 +251,13 @@ static void
 openblas_item (const Matmul *k, const Place *p, const float *a, const float *b, float *c)
 {
   const GradusMatmulShape *s = &k->shape;
+  const GradusOpenblas *blas = gradus_openblas_get ();
 
   if (p->bias != NULL)
     for (gint64 row = 0; row < p->m; row++)
       for (gint64 i = 0; i < p->n; i++)
         c[row * s->c_row + i] = p->bias[i];
-  cblas_sgemm (CblasRowMajor, k->transpose_a ? CblasTrans : CblasNoTrans,
+  blas->sgemm (CblasRowMajor, k->transpose_a ? CblasTrans : CblasNoTrans,
                k->transpose_b ? CblasTrans : CblasNoTrans, (int) p->m, (int) p->n, (int) p->k, 1.0f,
                a, (int) MAX (MAX (s->a_row, s->a_column), 1), b,
                (int) MAX (MAX (s->b_row, s->b_column), 1), p->bias != NULL ? 1.0f : 0.0f, c, (int) s->c_row);
@@ -381,7 +382,8 @@ prepare_matmul (const GradusKernelRequest *request, gconstpointer param, GError 
   cut (k);
   k->base.nanoseconds = 1000 + flops (&k->shape) / 200;
   k->base.provider = choose_provider (&k->shape);
-  if (k->base.provider == openblas && MAX (k->shape.m, MAX (k->shape.n, k->shape.k)) <= INT_MAX)
+  if (k->base.provider == openblas && MAX (k->shape.m, MAX (k->shape.n, k->shape.k)) <= INT_MAX
+      && gradus_openblas_get () != NULL)
     k->base.tile = openblas_tile;
   else if (!prepare_onednn (k, error))
     {

@@ -5,8 +5,8 @@
 
 #include "device/cpu/gradus-cpu-kernel.h"
 #include "device/cpu/gradus-cpu-onednn.h"
+#include "device/cpu/gradus-cpu-openblas.h"
 
-#include <cblas.h>
 #include <glib/gi18n-lib.h>
 #include <json-glib/json-glib.h>
 #include <stdlib.h>
@@ -215,7 +215,9 @@ void
 gradus_cpu_libraries (char **onednn, const char **openblas)
 {
   *onednn = gradus_cpu_onednn_version ();
-  *openblas = openblas_get_config ();
+  const GradusOpenblas *blas = gradus_openblas_get ();
+
+  *openblas = blas != NULL ? blas->get_config () : "none";
 }
 
 static char *
@@ -226,6 +228,7 @@ cpu_describe (GradusDevice *self)
   g_autofree char *name = processor_name ();
   g_autofree char *onednn = gradus_cpu_onednn_version ();
   const char *core_type = g_getenv ("OPENBLAS_CORETYPE");
+  const GradusOpenblas *blas = gradus_openblas_get ();
 
   json_builder_begin_object (builder);
   add_string (builder, "device", "cpu");
@@ -235,8 +238,8 @@ cpu_describe (GradusDevice *self)
   json_builder_add_int_value (builder, gradus_pool_n_threads (cpu (self)->pool));
   add_string (builder, "onednn", onednn);
   add_string (builder, "onednn_isa", gradus_cpu_onednn_isa ());
-  add_string (builder, "openblas", openblas_get_config ());
-  add_string (builder, "openblas_core", openblas_get_corename ());
+  add_string (builder, "openblas", blas != NULL ? blas->get_config () : "none");
+  add_string (builder, "openblas_core", blas != NULL ? blas->get_corename () : "none");
   if (core_type != NULL)
     add_string (builder, "OPENBLAS_CORETYPE", core_type);
   json_builder_end_object (builder);
