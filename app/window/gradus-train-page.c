@@ -61,6 +61,7 @@ struct _GradusTrainPage
   /* Template widgets */
   GtkStack           *stack;
   GtkWidget          *spinner;
+  AdwBin             *welcome;
   AdwStatusPage      *error_page;
   GtkStack           *content;
   AdwStatusPage      *ready_page;
@@ -427,7 +428,11 @@ update_page (GradusTrainPage *self)
       gtk_stack_set_visible_child_name (self->stack, "loading");
     }
   else if (focus == NULL)
-    gtk_stack_set_visible_child_name (self->stack, "welcome");
+    {
+      if (adw_bin_get_child (self->welcome) == NULL)
+        adw_bin_set_child (self->welcome, g_object_new (GRADUS_TYPE_WELCOME, NULL));
+      gtk_stack_set_visible_child_name (self->stack, "welcome");
+    }
   else
     {
       gboolean ready = gradus_run_item_is_draft (focus) && shown->len == 0;
@@ -570,7 +575,6 @@ gradus_train_page_class_init (GradusTrainPageClass *klass)
 {
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
 
-  g_type_ensure (GRADUS_TYPE_WELCOME);
   g_type_ensure (GRADUS_TYPE_FINDING_STRIP);
   g_type_ensure (GRADUS_TYPE_LEGEND);
   g_type_ensure (GRADUS_TYPE_TRAIN_PANEL);
@@ -583,6 +587,7 @@ gradus_train_page_class_init (GradusTrainPageClass *klass)
 #define BIND(name) gtk_widget_class_bind_template_child (widget_class, GradusTrainPage, name)
   BIND (stack);
   BIND (spinner);
+  BIND (welcome);
   BIND (error_page);
   BIND (content);
   BIND (ready_page);

@@ -381,7 +381,7 @@ find_action (GtkWidget *widget, const char *name, GVariant *parameter)
 
   if (g_strcmp0 (adw_view_stack_get_visible_child_name (self->pages), "runs") == 0)
     {
-      gradus_runs_page_find (self->runs_page);
+      gradus_runs_page_find (GRADUS_RUNS_PAGE (_gradus_window_get_page (self, "runs")));
       return;
     }
   adw_flap_set_reveal_flap (self->flap, TRUE);

@@ -19,20 +19,19 @@ struct _GradusWindow
   GSignalGroup    *focus_signals;
   AdwToast        *stall; /* stays as long as the log cannot be written */
   guint            keyboard_idle;
+  guint            pages_idle;
+  gboolean         painted; /* a first frame is on the screen */
   gboolean         closing; /* what closing means has been settled */
 
   /* Template widgets */
   AdwToastOverlay       *toasts;
   AdwFlap               *flap;
   AdwViewStack          *pages;
+  AdwViewSwitcherBar    *switcher_bar;
   GtkWidget             *run_list_button;
   GtkWidget             *new_run_label;
   GradusRunStatusButton *run_status;
   GradusRunList         *run_list;
-  GradusModelPage       *model_page;
-  GradusDataPage        *data_page;
-  GradusTrainPage       *train_page;
-  GradusRunsPage        *runs_page;
   GtkDropTarget         *drop_target;
 };
 
@@ -43,5 +42,7 @@ void _gradus_window_update_actions (GradusWindow *self);
 /* gradus-window.c */
 void _gradus_window_toast (GradusWindow *self, const char *text);
 void _gradus_window_open_dialog (GradusWindow *self);
+/* The page of that name, made now if nobody has looked at it yet. */
+GtkWidget *_gradus_window_get_page (GradusWindow *self, const char *name);
 
 G_END_DECLS

