@@ -85,9 +85,9 @@ build_cnn (Builder *b)
       b->program, "x", GRADUS_DTYPE_FLOAT32,
       gradus_shape (4, (gint64) GRADUS_DIM_BATCH, (gint64) 28, (gint64) 28, (gint64) 1));
 
-  x = layer (b, "conv2d", "conv2d", "pads=1,1,1,1", x, gradus_shape (4, (gint64) 3, (gint64) 3, (gint64) 1, (gint64) 32), TRUE);
-  x = layer (b, "conv2d_1", "conv2d", "pads=1,1,1,1", x, gradus_shape (4, (gint64) 3, (gint64) 3, (gint64) 32, (gint64) 64), TRUE);
-  add (b, "max_pool2d", NULL, &x, 1, pooled);
+  x = layer (b, "conv2d", "conv", "pads=1,1,1,1", x, gradus_shape (4, (gint64) 3, (gint64) 3, (gint64) 1, (gint64) 32), TRUE);
+  x = layer (b, "conv2d_1", "conv", "pads=1,1,1,1", x, gradus_shape (4, (gint64) 3, (gint64) 3, (gint64) 32, (gint64) 64), TRUE);
+  add (b, "max_pool", NULL, &x, 1, pooled);
   add (b, "reshape", "shape=-1,12544", pooled, 1, &flat);
   x = dense (b, "dense", flat, 12544, 128, TRUE);
   return dense (b, "dense_1", x, 128, CLASSES, FALSE);

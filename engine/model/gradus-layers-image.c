@@ -153,7 +153,7 @@ conv2d_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
   Geometry      geometry;
 
   return conv2d_geometry (layer, &build->shapes[0], &geometry, error) &&
-         gradus_program_add_node (build->program, "conv2d", 0, inputs, 2, &value, error,
+         gradus_program_add_node (build->program, "conv", 0, inputs, 2, &value, error,
                                   "strides", 2u, geometry.strides, "pads", 4u, geometry.pads,
                                   "dilations", 2u, geometry.dilations, NULL) &&
          gradus_layer_finish (layer, build, value, error);
@@ -218,7 +218,7 @@ pool_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
   Geometry      geometry;
 
   if (!pool_geometry (layer, &build->shapes[0], &geometry, error) ||
-      !gradus_program_add_node (build->program, "max_pool2d", 0, build->inputs, 1, outputs, error,
+      !gradus_program_add_node (build->program, "max_pool", 0, build->inputs, 1, outputs, error,
                                 "pool", 2u, geometry.window, "strides", 2u, geometry.strides,
                                 "pads", 4u, geometry.pads, NULL))
     return FALSE;

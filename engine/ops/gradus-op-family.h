@@ -14,6 +14,8 @@ G_BEGIN_DECLS
 extern const GradusOp gradus_ops_matmul[];
 extern const GradusOp gradus_ops_conv[];
 extern const GradusOp gradus_ops_pool[];
+extern const GradusOp gradus_ops_resample[];
+extern const GradusOp gradus_ops_place[];
 extern const GradusOp gradus_ops_reduce[];
 extern const GradusOp gradus_ops_shape[];
 extern const GradusOp gradus_ops_join[];

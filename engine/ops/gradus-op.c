@@ -4,11 +4,26 @@
 #include "ops/gradus-op-family.h"
 
 static const GradusOp *const families[] = {
-  gradus_ops_matmul, gradus_ops_conv,      gradus_ops_pool,   gradus_ops_reduce,
-  gradus_ops_shape,  gradus_ops_join,      gradus_ops_binary, gradus_ops_unary,
-  gradus_ops_softmax, gradus_ops_random,   gradus_ops_norm,   gradus_ops_loss,
-  gradus_ops_pointwise, gradus_ops_metric, gradus_ops_statistic, gradus_ops_optimizer,
-  gradus_ops_step, gradus_ops_penalty,
+  gradus_ops_matmul,
+  gradus_ops_conv,
+  gradus_ops_pool,
+  gradus_ops_resample,
+  gradus_ops_place,
+  gradus_ops_reduce,
+  gradus_ops_shape,
+  gradus_ops_join,
+  gradus_ops_binary,
+  gradus_ops_unary,
+  gradus_ops_softmax,
+  gradus_ops_random,
+  gradus_ops_norm,
+  gradus_ops_loss,
+  gradus_ops_pointwise,
+  gradus_ops_metric,
+  gradus_ops_statistic,
+  gradus_ops_optimizer,
+  gradus_ops_step,
+  gradus_ops_penalty,
 };
 
 typedef struct

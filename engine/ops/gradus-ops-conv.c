@@ -5,76 +5,114 @@
 #include "ops/gradus-op-family.h"
 #include "ops/gradus-op-window.h"
 
-/* One convolution, whichever of its three ops asks. */
+/* One convolution, whichever of its ops asks. @channels: those of a group. */
 typedef struct
 {
   GradusWindow window;
-  gint64       batch, channels, filters;
+  gint64       batch, channels, filters, groups;
 } Conv;
 
+/* The window, as it lies on an image of the shape @x and a kernel of @size. */
 static gboolean
-read_window (const GradusNode      *node,
-             const GradusValueType *inputs,
-             GradusWindow          *window,
-             GError               **error)
+place_window (const GradusNode      *node,
+              const GradusValueType *inputs,
+              const GradusShape     *x,
+              const gint64          *size,
+              GradusWindow          *window,
+              GError               **error)
 {
-  return gradus_window_read (node, inputs, "dilations", window, error);
+  return gradus_window_read (node, inputs, x, "dilations", NULL, window, error)
+         && gradus_window_fit (node, inputs, window, x, size, error);
 }
 
-GRADUS_INFER (infer_conv2d)
+static gboolean
+check_groups (const GradusNode      *node,
+              const GradusValueType *inputs,
+              gint64                 channels,
+              gint64                 filters,
+              GError               **error)
 {
-  GradusWindow  window;
-  const gint64 *x = inputs[0].shape.dims, *k = inputs[1].shape.dims;
-  GradusShape   bias;
+  gint64 groups = gradus_node_int (node, "groups");
 
-  if (!gradus_op_check_floats (node, inputs, error)
-      || !gradus_op_check_rank (node, inputs, 0, 4, error)
-      || !gradus_op_check_rank (node, inputs, 1, 4, error)
-      || !gradus_op_check_activation (node, inputs, error)
-      || !read_window (node, inputs, &window, error))
+  if (groups >= 1 && channels % groups == 0 && filters % groups == 0)
+    return TRUE;
+  return gradus_op_refuse (node, inputs, error,
+                           _ ("The channels (%d) and the filters (%d) must be multiples of the "
+                              "groups (%d)."),
+                           (int) channels, (int) filters, (int) groups);
+}
+
+/* Images and a kernel of as many axes. */
+static gboolean
+check_ranks (const GradusNode *node, const GradusValueType *inputs, guint n, GError **error)
+{
+  if (!gradus_op_check_floats (node, inputs, error))
     return FALSE;
-  if (x[3] != k[2])
+  for (guint i = 1; i < n; i++)
+    if (!gradus_op_check_rank (node, inputs, i, inputs[0].shape.rank, error))
+      return FALSE;
+  if (inputs[0].shape.rank >= 3)
+    return TRUE;
+  return gradus_op_refuse (node, inputs, error,
+                           _ ("It slides over one, two or three axes between the batch and the "
+                              "channels."));
+}
+
+/* Sizes, channels of a group and filters, from behind. */
+#define CHANNELS(shape) ((shape).dims[(shape).rank - 1])
+#define KERNEL_CHANNELS(shape) ((shape).dims[(shape).rank - 2])
+
+GRADUS_INFER (infer_conv)
+{
+  const GradusShape *x = &inputs[0].shape, *k = &inputs[1].shape;
+  GradusWindow       window;
+  GradusShape        bias;
+
+  if (!check_ranks (node, inputs, 2, error) || !gradus_op_check_activation (node, inputs, error)
+      || !check_groups (node, inputs, CHANNELS (*x), CHANNELS (*k), error))
+    return FALSE;
+  if (CHANNELS (*x) != KERNEL_CHANNELS (*k) * gradus_node_int (node, "groups"))
     return gradus_op_refuse (node, inputs, error,
-                             _ ("The kernel is for %d channels, the input has %d."), (int) k[2],
-                             (int) x[3]);
-  bias = gradus_shape (1, k[3]);
+                             _ ("The kernel is for %d channels, the input has %d."),
+                             (int) (KERNEL_CHANNELS (*k) * gradus_node_int (node, "groups")),
+                             (int) CHANNELS (*x));
+  bias = gradus_shape (1, CHANNELS (*k));
   if (gradus_op_has_input (node, 2) && !gradus_op_check_shape (node, inputs, 2, &bias, error))
     return FALSE;
-  if (!gradus_window_fit (node, inputs, &window, x, k, error))
+  if (!place_window (node, inputs, x, k->dims, &window, error))
     return FALSE;
   outputs[0].dtype = inputs[0].dtype;
-  outputs[0].shape = gradus_shape (4, x[0], window.out[0], window.out[1], k[3]);
+  outputs[0].shape = gradus_window_shape (&window, x->dims[0], CHANNELS (*k));
   return TRUE;
 }
 
+/* Is input @dy what a convolution of @x makes? */
 static gboolean
 check_output (const GradusNode      *node,
               const GradusValueType *inputs,
               guint                  dy,
-              const gint64          *x,
-              const gint64          *kernel,
+              const GradusShape     *x,
+              const gint64          *size,
               gint64                 filters,
               GError               **error)
 {
   GradusWindow window;
   GradusShape  wanted;
 
-  if (!read_window (node, inputs, &window, error)
-      || !gradus_window_fit (node, inputs, &window, x, kernel, error))
+  if (!place_window (node, inputs, x, size, &window, error))
     return FALSE;
-  wanted = gradus_shape (4, x[0], window.out[0], window.out[1], filters);
-  return gradus_op_check_shape (node, inputs, dy, &wanted, error);
+  wanted = gradus_window_shape (&window, x->dims[0], filters);
+  return gradus_op_check_shape (node, inputs, dy, &wanted, error)
+         && check_groups (node, inputs, CHANNELS (*x), filters, error);
 }
 
 /* dy, kernel, x -> dx */
 GRADUS_INFER (infer_grad_input)
 {
-  for (guint i = 0; i < 3; i++)
-    if (!gradus_op_check_rank (node, inputs, i, 4, error))
-      return FALSE;
-  if (!gradus_op_check_floats (node, inputs, error)
-      || !check_output (node, inputs, 0, inputs[2].shape.dims, inputs[1].shape.dims,
-                        inputs[1].shape.dims[3], error))
+  const GradusShape *kernel = &inputs[1].shape;
+
+  if (!check_ranks (node, inputs, 3, error)
+      || !check_output (node, inputs, 0, &inputs[2].shape, kernel->dims, CHANNELS (*kernel), error))
     return FALSE;
   outputs[0] = inputs[2];
   return TRUE;
@@ -83,28 +121,89 @@ GRADUS_INFER (infer_grad_input)
 /* x, dy -> dkernel */
 GRADUS_INFER (infer_grad_kernel)
 {
-  guint         n;
-  const gint64 *size = gradus_node_ints (node, "kernel_size", &n);
+  const GradusShape *x = &inputs[0].shape;
+  guint              n;
+  const gint64      *size = gradus_node_ints (node, "kernel_size", &n);
 
-  if (!gradus_op_check_floats (node, inputs, error)
-      || !gradus_op_check_rank (node, inputs, 0, 4, error)
-      || !gradus_op_check_rank (node, inputs, 1, 4, error))
+  if (!check_ranks (node, inputs, 2, error))
     return FALSE;
-  if (n != 2)
-    return gradus_op_refuse (node, inputs, error, _ ("The kernel size must be two numbers."));
-  if (!check_output (node, inputs, 1, inputs[0].shape.dims, size, inputs[1].shape.dims[3], error))
+  if (n != x->rank - 2)
+    return gradus_op_refuse (node, inputs, error, _ ("The kernel size must be %u numbers."),
+                             x->rank - 2);
+  if (!check_output (node, inputs, 1, x, size, CHANNELS (inputs[1].shape), error))
     return FALSE;
   outputs[0].dtype = inputs[0].dtype;
-  outputs[0].shape
-    = gradus_shape (4, size[0], size[1], inputs[0].shape.dims[3], inputs[1].shape.dims[3]);
+  outputs[0].shape = (GradusShape) { .rank = n + 2 };
+  for (guint i = 0; i < n; i++)
+    outputs[0].shape.dims[i] = size[i];
+  outputs[0].shape.dims[n] = CHANNELS (*x) / gradus_node_int (node, "groups");
+  outputs[0].shape.dims[n + 1] = CHANNELS (inputs[1].shape);
   return TRUE;
 }
 
-GRADUS_GRADIENT (gradient_conv2d)
+/* x, kernel -> y, of which x is the convolution with that kernel */
+GRADUS_INFER (infer_transpose)
 {
-  const gint64 *strides = gradus_node_ints (node, "strides", NULL);
-  const gint64 *pads = gradus_node_ints (node, "pads", NULL);
-  const gint64 *dilations = gradus_node_ints (node, "dilations", NULL);
+  const GradusShape *x = &inputs[0].shape, *k = &inputs[1].shape;
+  GradusShape        y = *x;
+  GradusWindow       w;
+  guint              n;
+  const gint64      *size = gradus_node_ints (node, "output_size", &n);
+
+  if (!check_ranks (node, inputs, 2, error)
+      || !gradus_window_read (node, inputs, x, "dilations", NULL, &w, error))
+    return FALSE;
+  if (n != 0 && n != w.n_axes)
+    return gradus_op_refuse (node, inputs, error, _ ("The output size must be %u numbers."),
+                             w.n_axes);
+  for (guint i = 0; i < w.n_axes; i++)
+    {
+      guint axis = GRADUS_WINDOW_AXES - w.n_axes + i;
+
+      if (n > 0)
+        y.dims[1 + i] = size[i];
+      else if (x->dims[1 + i] > 0)
+        y.dims[1 + i] = (x->dims[1 + i] - 1) * w.strides[axis]
+                        + (k->dims[i] - 1) * w.dilations[axis] + 1 - w.before[axis]
+                        - w.after[axis];
+    }
+  CHANNELS (y) = KERNEL_CHANNELS (*k) * MAX (1, gradus_node_int (node, "groups"));
+  if (!check_output (node, inputs, 0, &y, k->dims, CHANNELS (*k), error))
+    return FALSE;
+  outputs[0].dtype = inputs[0].dtype;
+  outputs[0].shape = y;
+  return TRUE;
+}
+
+/* What the ops of one convolution share, and NULL or the kernel's size. */
+static gboolean
+emit_conv (GradusProgram       *program,
+           const GradusNode    *node,
+           const char          *op,
+           const GradusValueId *inputs,
+           guint                n_inputs,
+           const GradusShape   *kernel,
+           GradusValueId       *output,
+           GError             **error)
+{
+  guint         n_strides, n_pads, n_dilations;
+  const gint64 *strides = gradus_node_ints (node, "strides", &n_strides);
+  const gint64 *pads = gradus_node_ints (node, "pads", &n_pads);
+  const gint64 *dilations = gradus_node_ints (node, "dilations", &n_dilations);
+  gint64        groups = gradus_node_int (node, "groups");
+
+  if (kernel == NULL)
+    return gradus_program_add_node (program, op, 0, inputs, n_inputs, output, error, "strides",
+                                    n_strides, strides, "pads", n_pads, pads, "dilations",
+                                    n_dilations, dilations, "groups", groups, NULL);
+  return gradus_program_add_node (program, op, 0, inputs, n_inputs, output, error, "strides",
+                                  n_strides, strides, "pads", n_pads, pads, "dilations",
+                                  n_dilations, dilations, "groups", groups, "kernel_size",
+                                  kernel->rank - 2, kernel->dims, NULL);
+}
+
+GRADUS_GRADIENT (gradient_conv)
+{
   GradusShape   kernel = gradus_op_type (program, node->inputs[1])->shape;
   GradusValueId dy;
 
@@ -114,24 +213,35 @@ GRADUS_GRADIENT (gradient_conv2d)
     {
       const GradusValueId in[] = { dy, node->inputs[1], node->inputs[0] };
 
-      if (!gradus_program_add_node (program, "conv2d_grad_input", 0, in, 3, &input_gradients[0],
-                                    error, "strides", 2u, strides, "pads", 4u, pads, "dilations",
-                                    2u, dilations, NULL))
+      if (!emit_conv (program, node, "conv_grad_input", in, 3, NULL, &input_gradients[0], error))
         return FALSE;
     }
   if (gradus_op_wants (1))
     {
       const GradusValueId in[] = { node->inputs[0], dy };
 
-      if (!gradus_program_add_node (program, "conv2d_grad_kernel", 0, in, 2, &input_gradients[1],
-                                    error, "strides", 2u, strides, "pads", 4u, pads, "dilations",
-                                    2u, dilations, "kernel_size", 2u, kernel.dims, NULL))
+      if (!emit_conv (program, node, "conv_grad_kernel", in, 2, &kernel, &input_gradients[1], error))
         return FALSE;
     }
   return node->n_inputs < 3 || !gradus_op_wants (2)
          || gradus_op_bias_gradient (program, dy, &input_gradients[2], error);
 }
 
+GRADUS_GRADIENT (gradient_transpose)
+{
+  GradusShape         kernel = gradus_op_type (program, node->inputs[1])->shape;
+  const GradusValueId back[] = { output_gradients[0], node->inputs[1] };
+  const GradusValueId both[] = { output_gradients[0], node->inputs[0] };
+
+  if (gradus_op_wants (0)
+      && !emit_conv (program, node, "conv", back, 2, NULL, &input_gradients[0], error))
+    return FALSE;
+  return !gradus_op_wants (1)
+         || emit_conv (program, node, "conv_grad_kernel", both, 2, &kernel, &input_gradients[1],
+                       error);
+}
+
+/* @x, @kernel: shapes of the images that the window slides over and of the kernel. */
 static void
 conv_of (const GradusNode      *node,
          const GradusValueType *inputs,
@@ -139,11 +249,11 @@ conv_of (const GradusNode      *node,
          const GradusShape     *kernel,
          Conv                  *conv)
 {
-  read_window (node, inputs, &conv->window, NULL);
-  gradus_window_fit (node, inputs, &conv->window, x->dims, kernel->dims, NULL);
+  place_window (node, inputs, x, kernel->dims, &conv->window, NULL);
   conv->batch = x->dims[0];
-  conv->channels = x->dims[3];
-  conv->filters = kernel->dims[3];
+  conv->groups = gradus_node_int (node, "groups");
+  conv->channels = KERNEL_CHANNELS (*kernel);
+  conv->filters = CHANNELS (*kernel);
 }
 
 static double
@@ -151,11 +261,12 @@ conv_flops (const Conv *conv)
 {
   const GradusWindow *w = &conv->window;
 
-  return 2.0 * conv->batch * w->out[0] * w->out[1] * w->size[0] * w->size[1] * conv->channels
-         * conv->filters;
+  return 2.0 * (double) conv->batch * (double) gradus_window_count (w->out)
+         * (double) gradus_window_count (w->size) * (double) conv->channels
+         * (double) conv->filters;
 }
 
-GRADUS_COST (cost_conv2d)
+GRADUS_COST (cost_conv)
 {
   Conv conv;
 
@@ -163,11 +274,12 @@ GRADUS_COST (cost_conv2d)
   gradus_op_cost (node, inputs, outputs, conv_flops (&conv), cost);
 }
 
+/* Of conv_grad_input and conv_transpose. */
 GRADUS_COST (cost_grad_input)
 {
   Conv conv;
 
-  conv_of (node, inputs, &inputs[2].shape, &inputs[1].shape, &conv);
+  conv_of (node, inputs, &outputs[0].shape, &inputs[1].shape, &conv);
   gradus_op_cost (node, inputs, outputs, conv_flops (&conv), cost);
 }
 
@@ -183,26 +295,34 @@ GRADUS_COST (cost_grad_kernel)
 typedef void (*Product) (gpointer data, gint64 x, gint64 kernel, gint64 y);
 
 static void
+each_channel (const Conv *conv, gint64 x, gint64 kernel, gint64 y, Product product, gpointer data)
+{
+  gint64 in_group = conv->filters / conv->groups;
+
+  for (gint64 f = 0; f < conv->filters; f++)
+    for (gint64 c = 0; c < conv->channels; c++)
+      product (data, (x * conv->groups + f / in_group) * conv->channels + c,
+               (kernel * conv->channels + c) * conv->filters + f, y * conv->filters + f);
+}
+
+static void
 each_product (const Conv *conv, Product product, gpointer data)
 {
   const GradusWindow *w = &conv->window;
+  gint64 in = gradus_window_count (w->in), out = gradus_window_count (w->out);
+  gint64 o[GRADUS_WINDOW_AXES], k[GRADUS_WINDOW_AXES];
 
-  for (gint64 b = 0; b < conv->batch; b++)
-    for (gint64 oy = 0; oy < w->out[0]; oy++)
-      for (gint64 ox = 0; ox < w->out[1]; ox++)
-        for (gint64 ky = 0; ky < w->size[0]; ky++)
-          for (gint64 kx = 0; kx < w->size[1]; kx++)
-            {
-              gint64 iy = gradus_window_at (w, 0, oy, ky), ix = gradus_window_at (w, 1, ox, kx);
+  for (gint64 y = 0; y < conv->batch * out; y++)
+    for (gint64 kernel = 0; kernel < gradus_window_count (w->size); kernel++)
+      {
+        gint64 x;
 
-              if (iy < 0 || iy >= w->in[0] || ix < 0 || ix >= w->in[1])
-                continue;
-              for (gint64 c = 0; c < conv->channels; c++)
-                for (gint64 f = 0; f < conv->filters; f++)
-                  product (data, ((b * w->in[0] + iy) * w->in[1] + ix) * conv->channels + c,
-                           ((ky * w->size[1] + kx) * conv->channels + c) * conv->filters + f,
-                           ((b * w->out[0] + oy) * w->out[1] + ox) * conv->filters + f);
-            }
+        gradus_window_split (w->out, y % out, o);
+        gradus_window_split (w->size, kernel, k);
+        x = gradus_window_input (w, o, k);
+        if (x >= 0)
+          each_channel (conv, y / out * in + x, kernel, y, product, data);
+      }
 }
 
 static void
@@ -238,7 +358,7 @@ clear_output (const GradusReferenceCall *call)
     call->outputs[0][i] = 0;
 }
 
-GRADUS_REFERENCE (reference_conv2d)
+GRADUS_REFERENCE (reference_conv)
 {
   const double *bias = gradus_op_has_input (call->node, 2) ? call->inputs[2] : NULL;
   gint64        n = gradus_op_count (&call->output_types[0]);
@@ -261,7 +381,7 @@ GRADUS_REFERENCE (reference_grad_input)
 {
   Conv conv;
 
-  conv_of (call->node, call->input_types, &call->input_types[2].shape, &call->input_types[1].shape,
+  conv_of (call->node, call->input_types, &call->output_types[0].shape, &call->input_types[1].shape,
            &conv);
   clear_output (call);
   each_product (&conv, product_grad_input, (gpointer) call);
@@ -277,36 +397,46 @@ GRADUS_REFERENCE (reference_grad_kernel)
   each_product (&conv, product_grad_kernel, (gpointer) call);
 }
 
-static const GradusAttrSpec conv2d_attrs[] = {
-  { "strides", GRADUS_ATTR_INTS, "1,1" },
-  { "pads", GRADUS_ATTR_INTS, "0,0,0,0" },
-  { "dilations", GRADUS_ATTR_INTS, "1,1" },
+#define WINDOW_ATTRS                                                                               \
+  { "strides", GRADUS_ATTR_INTS, "" }, { "pads", GRADUS_ATTR_INTS, "" },                           \
+    { "dilations", GRADUS_ATTR_INTS, "" }, { "groups", GRADUS_ATTR_INT, "1" }
+
+static const GradusAttrSpec conv_attrs[] = {
+  WINDOW_ATTRS,
   { "activation", GRADUS_ATTR_STRING, "linear" },
   { NULL },
 };
 
-static const GradusAttrSpec grad_input_attrs[] = {
-  { "strides", GRADUS_ATTR_INTS, "1,1" },
-  { "pads", GRADUS_ATTR_INTS, "0,0,0,0" },
-  { "dilations", GRADUS_ATTR_INTS, "1,1" },
-  { NULL },
-};
+static const GradusAttrSpec grad_input_attrs[] = { WINDOW_ATTRS, { NULL } };
 
 static const GradusAttrSpec grad_kernel_attrs[] = {
-  { "strides", GRADUS_ATTR_INTS, "1,1" },
-  { "pads", GRADUS_ATTR_INTS, "0,0,0,0" },
-  { "dilations", GRADUS_ATTR_INTS, "1,1" },
-  { "kernel_size", GRADUS_ATTR_INTS, "1,1" },
+  WINDOW_ATTRS,
+  { "kernel_size", GRADUS_ATTR_INTS, "" },
   { NULL },
 };
 
-static const GradusOpCase conv2d_cases[] = {
+static const GradusAttrSpec transpose_attrs[] = {
+  WINDOW_ATTRS,
+  { "output_size", GRADUS_ATTR_INTS, "" },
+  { NULL },
+};
+
+static const GradusOpCase conv_cases[] = {
   { "f32[B,5,5,2] f32[3,3,2,3] f32[3]", NULL },
   { "f32[B,5,6,2] f32[3,3,2,3]", "pads=1,1,1,1 activation=relu" },
   { "f32[B,6,5,1] f32[3,2,1,4] f32[4]", "strides=2,2 pads=0,1,0,1 activation=relu" },
   { "f32[B,7,7,2] f32[3,3,2,1] f32[1]", "dilations=2,2 pads=1,2,1,2" },
   { "f32[B,4,1,3] f32[1,1,3,5] -", NULL },
   { "f32[B,9,9,16] f32[3,3,16,17] f32[17]", "pads=1,1,1,1 activation=relu" },
+  { "f32[B,7,3] f32[3,3,4] f32[4]", "pads=2,0" },
+  { "f32[B,9,2] f32[2,2,5]", "strides=2 pads=0,1" },
+  { "f32[B,8,4] f32[3,2,6] f32[6]", "dilations=2 groups=2 activation=relu" },
+  { "f32[B,3,4,4,2] f32[2,3,3,2,3] f32[3]", "pads=0,1,1,1,1,1 strides=1,2,1" },
+  { "f32[B,3,3,3,4] f32[2,2,2,1,4]", "groups=4" },
+  { "f32[B,5,5,6] f32[3,3,2,9] f32[9]", "pads=1,1,1,1 groups=3" },
+  { "f32[B,5,4,3] f32[3,3,1,3] f32[3]", "pads=1,1,1,1 groups=3" },
+  { "f32[B,5,4,3] f32[3,3,1,6]", "strides=2,2 pads=1,1,0,1 groups=3" },
+  { "f32[B,7,7,16] f32[3,3,1,16] f32[16]", "pads=1,1,1,1 groups=16 activation=relu" },
   { NULL },
 };
 
@@ -315,6 +445,11 @@ static const GradusOpCase grad_input_cases[] = {
   { "f32[B,3,3,4] f32[3,2,1,4] f32[B,6,5,1]", "strides=2,2 pads=0,1,0,1" },
   { "f32[B,6,6,1] f32[3,3,2,1] f32[B,7,7,2]", "dilations=2,2 pads=1,2,1,2" },
   { "f32[B,9,9,17] f32[3,3,16,17] f32[B,9,9,16]", "pads=1,1,1,1" },
+  { "f32[B,7,4] f32[3,3,4] f32[B,7,3]", "pads=2,0" },
+  { "f32[B,4,6] f32[3,2,6] f32[B,8,4]", "dilations=2 groups=2" },
+  { "f32[B,3,2,4,3] f32[2,3,3,2,3] f32[B,3,4,4,2]", "pads=0,1,1,1,1,1 strides=1,2,1" },
+  { "f32[B,3,2,6] f32[3,3,1,6] f32[B,5,4,3]", "strides=2,2 pads=1,1,0,1 groups=3" },
+  { "f32[B,7,7,16] f32[3,3,1,16] f32[B,7,7,16]", "pads=1,1,1,1 groups=16" },
   { NULL },
 };
 
@@ -323,6 +458,22 @@ static const GradusOpCase grad_kernel_cases[] = {
   { "f32[B,6,5,1] f32[B,3,3,4]", "strides=2,2 pads=0,1,0,1 kernel_size=3,2" },
   { "f32[B,7,7,2] f32[B,6,6,1]", "dilations=2,2 pads=1,2,1,2 kernel_size=3,3" },
   { "f32[B,9,9,16] f32[B,9,9,17]", "pads=1,1,1,1 kernel_size=3,3" },
+  { "f32[B,7,3] f32[B,7,4]", "pads=2,0 kernel_size=3" },
+  { "f32[B,8,4] f32[B,4,6]", "dilations=2 groups=2 kernel_size=3" },
+  { "f32[B,3,4,4,2] f32[B,3,2,4,3]", "pads=0,1,1,1,1,1 strides=1,2,1 kernel_size=2,3,3" },
+  { "f32[B,5,4,3] f32[B,3,2,6]", "strides=2,2 pads=1,1,0,1 groups=3 kernel_size=3,3" },
+  { "f32[B,7,7,16] f32[B,7,7,16]", "pads=1,1,1,1 groups=16 kernel_size=3,3" },
+  { NULL },
+};
+
+static const GradusOpCase transpose_cases[] = {
+  { "f32[B,3,3,4] f32[3,3,2,4]", NULL },
+  { "f32[B,4,3,3] f32[3,3,2,3]", "strides=2,2 pads=0,1,0,1 output_size=8,6" },
+  { "f32[B,3,2,2] f32[2,2,3,2]", "strides=3,3 output_size=9,6" },
+  { "f32[B,4,3] f32[4,2,3]", "strides=2 pads=1,1" },
+  { "f32[B,4,2] f32[3,2,2]", "dilations=2 pads=2,2" },
+  { "f32[B,3,2,2,4] f32[2,2,2,1,4]", "groups=2 strides=1,2,1" },
+  { "f32[B,7,7,16] f32[3,3,16,16]", "strides=2,2 pads=0,1,0,1 output_size=14,14" },
   { NULL },
 };
 
@@ -332,24 +483,24 @@ static const GradusOpCase grad_kernel_cases[] = {
 
 const GradusOp gradus_ops_conv[] = {
   {
-    .name = "conv2d",
+    .name = "conv",
     .version = 1,
     .min_inputs = 2,
     .max_inputs = 3,
     .n_outputs = 1,
-    .attrs = conv2d_attrs,
-    .infer = infer_conv2d,
-    .gradient = gradient_conv2d,
+    .attrs = conv_attrs,
+    .infer = infer_conv,
+    .gradient = gradient_conv,
     .gradient_needs = GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1) | GRADUS_NEEDS_OUTPUT (0),
     .inplace = -1,
     .precision = GRADUS_PRECISION_LOWER,
-    .cost = cost_conv2d,
+    .cost = cost_conv,
     .nan_hint = OVERFLOW_HINT,
-    .reference = reference_conv2d,
-    .cases = conv2d_cases,
+    .reference = reference_conv,
+    .cases = conv_cases,
   },
   {
-    .name = "conv2d_grad_input",
+    .name = "conv_grad_input",
     .version = 1,
     .min_inputs = 3,
     .max_inputs = 3,
@@ -365,7 +516,7 @@ const GradusOp gradus_ops_conv[] = {
     .cases = grad_input_cases,
   },
   {
-    .name = "conv2d_grad_kernel",
+    .name = "conv_grad_kernel",
     .version = 1,
     .min_inputs = 2,
     .max_inputs = 2,
@@ -378,6 +529,23 @@ const GradusOp gradus_ops_conv[] = {
     .nan_hint = OVERFLOW_HINT,
     .reference = reference_grad_kernel,
     .cases = grad_kernel_cases,
+  },
+  {
+    .name = "conv_transpose",
+    .version = 1,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .n_outputs = 1,
+    .attrs = transpose_attrs,
+    .infer = infer_transpose,
+    .gradient = gradient_transpose,
+    .gradient_needs = GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1),
+    .inplace = -1,
+    .precision = GRADUS_PRECISION_LOWER,
+    .cost = cost_grad_input,
+    .nan_hint = OVERFLOW_HINT,
+    .reference = reference_grad_input,
+    .cases = transpose_cases,
   },
   { NULL },
 };

@@ -4,7 +4,7 @@
 #include "graph/gradus-program-private.h"
 #include "passes/gradus-passes-private.h"
 
-/* A matmul or conv2d that waits for what follows it. */
+/* A matmul or conv that waits for what follows it. */
 typedef struct
 {
   const GradusNode *node;
@@ -28,7 +28,7 @@ is_op (const GradusNode *node, const char *name)
 static gboolean
 can_start (const GradusNode *node)
 {
-  return (is_op (node, "matmul") || is_op (node, "conv2d"))
+  return (is_op (node, "matmul") || is_op (node, "conv"))
          && strcmp (gradus_node_string (node, "activation"), "linear") == 0;
 }
 

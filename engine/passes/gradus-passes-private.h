@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 
 /* Without the nodes that neither an output nor a variable's update needs. */
 GradusProgram *gradus_pass_dead_code (GradusProgram *program, GError **error);
-/* With bias_add and relu inside the matmul or conv2d before them, where nobody else reads what
+/* With bias_add and relu inside the matmul or conv before them, where nobody else reads what
  * stands between. */
 GradusProgram *gradus_pass_fuse      (GradusProgram *program, GError **error);
 /* With one reshape in place of several in a row, and none where the shape stays. */

@@ -23,7 +23,7 @@ gboolean gradus_autodiff (GradusProgram       *program,
                           GradusValueId       *gradients,
                           GError             **error);
 
-/* A new program: dead nodes dropped; bias_add and relu folded into the matmul or conv2d before
+/* A new program: dead nodes dropped; bias_add and relu folded into the matmul or conv before
  * them where nobody else reads the value between (and the gradient of relu reads its output);
  * reshape of reshape joined. Never changes a result by more than the order of one addition. */
 GradusProgram *gradus_passes_run (GradusProgram *program, GError **error);

@@ -233,10 +233,10 @@ test_convolution (void)
   x = gradus_program_add_input (program, "x", GRADUS_DTYPE_FLOAT32, gradus_shape (4, -1L, 8L, 8L, 1L));
   w = weight (program, "w", gradus_shape (4, 3L, 3L, 1L, 2L));
   b = weight (program, "b", gradus_shape (1, 2L));
-  z = add (program, "conv2d", "pads=1,1,1,1", 2, x, w);
+  z = add (program, "conv", "pads=1,1,1,1", 2, x, w);
   z = add (program, "bias_add", NULL, 2, z, b);
   gradus_program_add_output (program, "y", z);
-  z = add (program, "conv2d", "strides=2,2", 3, x, w, b);
+  z = add (program, "conv", "strides=2,2", 3, x, w, b);
   gradus_program_add_output (program, "z", add (program, "relu", NULL, 1, z));
   optimised = optimise (program);
   check_text (optimised,
@@ -245,8 +245,8 @@ test_convolution (void)
               "  variable %1 w float32(3, 3, 1, 2) weight\n"
               "  variable %2 b float32(2,) weight\n"
               "forward:\n"
-              "  %3 float32(None, 8, 8, 2) = conv2d(%0, %1, %2) pads=1,1,1,1\n"
-              "  %4 float32(None, 3, 3, 2) = conv2d(%0, %1, %2) strides=2,2 activation=relu\n"
+              "  %3 float32(None, 8, 8, 2) = conv(%0, %1, %2) pads=1,1,1,1\n"
+              "  %4 float32(None, 3, 3, 2) = conv(%0, %1, %2) strides=2,2 activation=relu\n"
               "  output y = %3\n"
               "  output z = %4\n");
 }

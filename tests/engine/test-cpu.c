@@ -167,12 +167,26 @@ static const struct
   { "matmul", { "f32[B,784] f32[784,300] f32[300]", "activation=relu", 1e-5 } },
   { "matmul", { "f32[B,700] f32[B,260]", "transpose_a=1", 1e-5 } },
   { "matmul", { "f32[B,300] f32[700,300]", "transpose_b=1", 1e-5 } },
-  { "conv2d", { "f32[B,14,14,16] f32[3,3,16,32] f32[32]", "pads=1,1,1,1 activation=relu", 1e-5 } },
-  { "conv2d_grad_input", { "f32[B,14,14,32] f32[3,3,16,32] f32[B,14,14,16]", "pads=1,1,1,1", 1e-5 } },
-  { "conv2d_grad_kernel", { "f32[B,14,14,16] f32[B,14,14,32]", "pads=1,1,1,1 kernel_size=3,3", 1e-5 } },
-  { "max_pool2d", { "f32[B,16,16,32]", NULL, 1e-6 } },
-  { "max_pool2d", { "f32[B,17,17,32]", "pool=3,3 strides=2,2 pads=1,1,1,1", 1e-6 } },
-  { "max_pool2d_grad", { "f32[B,8,8,32] u8<4[B,8,8,32] f32[B,16,16,32]", NULL, 1e-6 } },
+  { "conv", { "f32[B,14,14,16] f32[3,3,16,32] f32[32]", "pads=1,1,1,1 activation=relu", 1e-5 } },
+  { "conv_grad_input", { "f32[B,14,14,32] f32[3,3,16,32] f32[B,14,14,16]", "pads=1,1,1,1", 1e-5 } },
+  { "conv_grad_kernel", { "f32[B,14,14,16] f32[B,14,14,32]", "pads=1,1,1,1 kernel_size=3,3", 1e-5 } },
+  { "max_pool", { "f32[B,16,16,32]", NULL, 1e-6 } },
+  { "max_pool", { "f32[B,17,17,32]", "pool=3,3 strides=2,2 pads=1,1,1,1", 1e-6 } },
+  { "max_pool_grad", { "f32[B,8,8,32] u8<4[B,8,8,32] f32[B,16,16,32]", NULL, 1e-6 } },
+  { "conv", { "f32[B,10,10,16] f32[3,3,4,32] f32[32]", "pads=1,1,1,1 groups=4", 1e-5 } },
+  { "conv", { "f32[B,14,14,32] f32[3,3,1,32] f32[32]", "pads=1,1,1,1 groups=32", 1e-5 } },
+  { "conv", { "f32[B,200,16] f32[5,16,32]", "pads=4,0", 1e-5 } },
+  { "conv", { "f32[B,6,8,8,8] f32[3,3,3,8,16]", "pads=1,1,1,1,1,1", 1e-5 } },
+  { "conv_grad_kernel", { "f32[B,14,14,32] f32[B,14,14,32]", "pads=1,1,1,1 groups=32 kernel_size=3,3", 1e-5 } },
+  { "conv_transpose", { "f32[B,7,7,32] f32[3,3,16,32]", "strides=2,2 pads=0,1,0,1 output_size=14,14", 1e-5 } },
+  { "max_pool", { "f32[B,6,8,8,16]", NULL, 1e-6 } },
+  { "average_pool", { "f32[B,17,17,32]", "pool=3,3 strides=2,2 pads=1,1,1,1", 1e-6 } },
+  { "average_pool_grad", { "f32[B,9,9,32] f32[B,17,17,32]", "pool=3,3 strides=2,2 pads=1,1,1,1", 1e-6 } },
+  { "resize_bilinear", { "f32[B,9,9,16]", "size=18,18", 1e-6 } },
+  { "resize_bilinear_grad", { "f32[B,18,18,16] f32[B,9,9,16]", NULL, 1e-6 } },
+  { "resize_nearest", { "f32[B,9,9,16]", "size=18,18", 1e-6 } },
+  { "pad", { "f32[B,20,20,8]", "before=0,1,1,0 after=0,2,2,0", 1e-6 } },
+  { "strided_slice_grad", { "f32[B,10,20,8] f32[B,20,20,8]", "step=1,2,1,1", 1e-6 } },
   { "relu", { "f32[B,5000]", NULL, 1e-6 } },
   { "gelu_grad", { "f32[B,5000] f32[B,5000]", NULL, 1e-5 } },
   { "add", { "f32[B,500,20] f32[1,500,1]", NULL, 1e-6 } },
@@ -200,36 +214,64 @@ static const struct
   { "momentum_step", { "f32[300,200] f32[300,200] f32[300,200] f32+[] f32=0.1[] f32=0.9[]", NULL, 1e-5 } },
 };
 
+/* The bits of one case for several numbers of threads. */
+static void
+check_threads (GradusDevice *device, const GradusOp *op, const GradusOpCase *c, gint64 batch)
+{
+  static const guint threads[] = { 1, 2, 3, 8 };
+  g_autoptr (GPtrArray) first = NULL;
+  Fixture f;
+
+  check_case (device, op, c, batch);
+  fixture_init (&f, op, c, batch);
+  for (guint t = 0; t < G_N_ELEMENTS (threads); t++)
+    {
+      g_autoptr (GPtrArray) got = NULL;
+      device->funcs->set_threads (device, threads[t]);
+      got = run_on_device (&f, device);
+      if (first == NULL)
+        first = g_steal_pointer (&got);
+      for (guint k = 0; got != NULL && k < got->len; k++)
+        if (!g_bytes_equal (got->pdata[k], first->pdata[k]))
+          g_error ("%s: bits of value %u differ with %u threads", op->name, k, threads[t]);
+    }
+  fixture_clear (&f);
+}
+
 static void
 test_threads (void)
 {
-  static const guint threads[] = { 1, 2, 3, 8 };
   g_autoptr (GError) error = NULL;
   g_autoptr (GradusDevice) device = gradus_cpu_device_new (1, &error);
 
   g_assert_no_error (error);
   gradus_cpu_device_set_grain (device, 0);
   for (guint i = 0; i < G_N_ELEMENTS (large); i++)
-    {
-      const GradusOp *op = gradus_op_find (large[i].op);
-      g_autoptr (GPtrArray) first = NULL;
-      Fixture f;
+    check_threads (device, gradus_op_find (large[i].op), &large[i].c, 21);
+}
 
-      check_case (device, op, &large[i].c, 21);
-      fixture_init (&f, op, &large[i].c, 21);
-      for (guint t = 0; t < G_N_ELEMENTS (threads); t++)
-        {
-          g_autoptr (GPtrArray) got = NULL;
-          device->funcs->set_threads (device, threads[t]);
-          got = run_on_device (&f, device);
-          if (first == NULL)
-            first = g_steal_pointer (&got);
-          for (guint k = 0; got != NULL && k < got->len; k++)
-            if (!g_bytes_equal (got->pdata[k], first->pdata[k]))
-              g_error ("%s: bits of value %u differ with %u threads", op->name, k, threads[t]);
-        }
-      fixture_clear (&f);
-    }
+/* One image is cut along its first axis: windows that reach over the seams, and inputs that no window
+ * reaches. */
+static void
+test_rows (void)
+{
+  static const GradusOpCase images[] = {
+    { "f32[B,64,64,16] f32[3,3,16,32] f32[32]", "pads=1,1,1,1 activation=relu", 1e-5 },
+    { "f32[B,67,64,16] f32[5,3,16,32]", "strides=2,1 pads=1,2,0,0", 1e-5 },
+    { "f32[B,64,64,16] f32[3,3,16,32]", "dilations=4,4 pads=4,4,4,4", 1e-5 },
+    { "f32[B,70,64,16] f32[2,2,16,32]", "strides=3,3", 1e-5 },
+    { "f32[B,64,64,64] f32[3,3,1,64] f32[64]", "pads=1,1,1,1 groups=64", 1e-5 },
+    { "f32[B,3000,32] f32[7,32,32]", "pads=6,0", 1e-5 },
+    { "f32[B,24,20,20,8] f32[3,3,3,8,16]", "pads=1,1,1,1,1,1", 1e-5 },
+    { NULL, NULL, 0 },
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusDevice) device = gradus_cpu_device_new (1, &error);
+
+  g_assert_no_error (error);
+  gradus_cpu_device_set_grain (device, 0);
+  for (const GradusOpCase *c = images; c->inputs != NULL; c++)
+    check_threads (device, gradus_op_find ("conv"), c, 1);
 }
 
 static void
@@ -275,5 +317,6 @@ main (int argc, char **argv)
   g_test_add_func ("/cpu/memory", test_memory);
   g_test_add_func ("/cpu/cases", test_cases);
   g_test_add_func ("/cpu/threads", test_threads);
+  g_test_add_func ("/cpu/rows", test_rows);
   return g_test_run ();
 }

@@ -88,12 +88,12 @@ forward (Network *net)
   gradus_program_set_scope (program, GRADUS_PHASE_FORWARD, "conv");
   x = add (program, "affine", "scale=0.00784313725 offset=-1", 1, net->x);
   x = add (program, "reshape", "shape=-1,7,7,1", 1, x);
-  y = add (program, "conv2d", "pads=1,1,1,1", 2, x, weight (net, "conv/kernel", gradus_shape (4, 3L, 3L, 1L, 4L)));
+  y = add (program, "conv", "pads=1,1,1,1", 2, x, weight (net, "conv/kernel", gradus_shape (4, 3L, 3L, 1L, 4L)));
   /* No bias: behind it batch_norm would take it out again, and Adam would follow the rounding. */
   y = batch_norm (net, y, 4);
   y = add (program, "relu", NULL, 1, y);
-  y = add (program, "max_pool2d", "pads=0,1,0,1", 1, y);
-  z = add (program, "conv2d", "pads=1,1,1,1", 2, y,
+  y = add (program, "max_pool", "pads=0,1,0,1", 1, y);
+  z = add (program, "conv", "pads=1,1,1,1", 2, y,
            weight (net, "second/kernel", gradus_shape (4, 3L, 3L, 4L, 4L)));
   z = add (program, "bias_add", NULL, 2, z, weight (net, "second/bias", gradus_shape (1, 4L)));
   z = add (program, "relu", NULL, 1, z);

@@ -90,7 +90,9 @@ GradusKernel *gradus_cpu_unsupported (const GradusKernelRequest *request, GError
   extern const GradusCpuRow gradus_cpu_binary_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_reduce_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_shape_rows_##level[];  \
+  extern const GradusCpuRow gradus_cpu_place_rows_##level[];  \
   extern const GradusCpuRow gradus_cpu_pool_rows_##level[];   \
+  extern const GradusCpuRow gradus_cpu_resample_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_loss_rows_##level[];   \
   extern const GradusCpuRow gradus_cpu_pointwise_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_statistic_rows_##level[]; \

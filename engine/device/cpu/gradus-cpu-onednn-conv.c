@@ -8,9 +8,12 @@
 #include "ops/gradus-op-activation.h"
 #include "ops/gradus-op-window.h"
 
+#include <string.h>
+
 /*
  * The batch is cut into chunks whose number depends on the shapes alone; each chunk is one
- * single-threaded primitive. The last chunk may be shorter and then has a primitive of its own.
+ * single-threaded primitive. A single image that only goes forward is cut along its first axis, with
+ * the rows at the seams read by both sides. Chunks of the same size and padding share a primitive.
  * Images are NHWC; for the kernel the library chooses its format, and the program's HWIO is
  * reordered once a run (a few microseconds). The gradient of the kernel is summed over the chunks in
  * order. (Batch chunks instead of the library's threads: oneDNN promises no equal bits for other
@@ -21,6 +24,7 @@
 #define NANOSECONDS_PER_KERNEL_CHUNK 5e5
 #define MAX_KERNEL_CHUNKS 8
 #define SUM_TILE 4096
+#define MIN_ROWS 4
 
 typedef enum
 {
@@ -29,24 +33,35 @@ typedef enum
   CONV_GRAD_KERNEL,
 } Direction;
 
-/* A primitive for chunks of one length. */
+/* What one call handles, and the primitive for it. */
 typedef struct
 {
+  gint64       images;
+  GradusWindow window;
+  gint64       x_at, y_at; /* floats before it */
+  guint        variant;
+} Chunk;
+
+typedef struct
+{
+  const Chunk          *chunk; /* one of those it is for */
   dnnl_primitive_desc_t pd;
   dnnl_primitive_t      primitive;
 } Variant;
 
+/* Channels and filters are those of a group. */
 typedef struct
 {
   GradusKernel base;
   Direction    direction;
-  gint64       batch, channels, filters;
+  gint64       batch, channels, filters, groups;
   GradusWindow window;
   gboolean     bias, relu;
 
-  gint64  chunk; /* images */
-  Variant whole, last;
-  GradusOnednnCall *calls; /* a chunk each */
+  Chunk            *chunks; /* one a tile */
+  Variant          *variants;
+  guint             n_variants;
+  GradusOnednnCall *calls; /* one a chunk */
 
   dnnl_memory_desc_t kernel_md; /* as the library wants it */
   gboolean           reorders;
@@ -64,21 +79,50 @@ round_up (gsize bytes)
   return (bytes + 63) / 64 * 64;
 }
 
-static gboolean
-image_md (dnnl_memory_desc_t *md, gint64 batch, gint64 channels, const gint64 size[2])
+/* One axis is two to the library, the first of size 1: it knows two best. */
+static guint
+first_axis (const Conv *k)
 {
-  return dnnl_memory_desc_init_by_tag (md, 4, (dnnl_dims_t){ batch, channels, size[0], size[1] }, dnnl_f32,
-                                       dnnl_nhwc)
-         == dnnl_success;
+  return k->window.n_axes == 3 ? 0 : 1;
 }
 
 static gboolean
-kernel_md (const Conv *k, dnnl_memory_desc_t *md, dnnl_format_tag_t tag)
+image_md (const Conv *k, dnnl_memory_desc_t *md, gint64 batch, gint64 channels, const gint64 *size)
 {
-  return dnnl_memory_desc_init_by_tag (md, 4,
-                                       (dnnl_dims_t){ k->filters, k->channels, k->window.size[0], k->window.size[1] },
-                                       dnnl_f32, tag)
-         == dnnl_success;
+  dnnl_dims_t dims = { batch, channels }, strides = { 0, 1 };
+  gint64 stride = channels;
+  int n = 2;
+
+  for (guint axis = first_axis (k); axis < GRADUS_WINDOW_AXES; axis++)
+    dims[n++] = size[axis];
+  for (int i = n - 1; i >= 2; i--)
+    {
+      strides[i] = stride;
+      stride *= dims[i];
+    }
+  strides[0] = stride;
+  return dnnl_memory_desc_init_by_strides (md, n, dims, dnnl_f32, strides) == dnnl_success;
+}
+
+/* @plain: as the program has it, channels and filters last; or as the library likes it. */
+static gboolean
+kernel_md (const Conv *k, dnnl_memory_desc_t *md, gboolean plain)
+{
+  gint64 all_filters = k->groups * k->filters, stride = k->channels * all_filters;
+  dnnl_dims_t dims = { k->groups, k->filters, k->channels };
+  dnnl_dims_t strides = { k->filters, 1, all_filters };
+  int n = 3, skip = k->groups == 1 ? 1 : 0;
+
+  for (guint axis = first_axis (k); axis < GRADUS_WINDOW_AXES; axis++)
+    dims[n++] = k->window.size[axis];
+  for (int i = n - 1; i >= 3; i--)
+    {
+      strides[i] = stride;
+      stride *= dims[i];
+    }
+  if (!plain)
+    return dnnl_memory_desc_init_by_tag (md, n - skip, dims + skip, dnnl_f32, dnnl_format_tag_any) == dnnl_success;
+  return dnnl_memory_desc_init_by_strides (md, n - skip, dims + skip, dnnl_f32, strides + skip) == dnnl_success;
 }
 
 typedef struct
@@ -88,24 +132,28 @@ typedef struct
 } Descs;
 
 static gboolean
-make_descs (const Conv *k, gint64 images, const dnnl_memory_desc_t *kernel, Descs *d)
+make_descs (const Conv *k, const Chunk *chunk, const dnnl_memory_desc_t *kernel, Descs *d)
 {
-  const GradusWindow *w = &k->window;
+  const GradusWindow *w = &chunk->window;
 
-  for (guint i = 0; i < 2; i++)
+  for (guint axis = first_axis (k); axis < GRADUS_WINDOW_AXES; axis++)
     {
-      d->strides[i] = w->strides[i];
-      d->dilations[i] = w->dilations[i] - 1;
-      d->before[i] = w->before[i];
+      guint i = axis - first_axis (k);
+      d->strides[i] = w->strides[axis];
+      d->dilations[i] = w->dilations[axis] - 1;
+      d->before[i] = w->before[axis];
       /* What no window reaches is not padding to oneDNN, but must be named to get the right size. */
-      d->after[i] = (w->out[i] - 1) * w->strides[i] + (w->size[i] - 1) * w->dilations[i] + 1 - w->in[i] - w->before[i];
+      d->after[i] = (w->out[axis] - 1) * w->strides[axis] + (w->size[axis] - 1) * w->dilations[axis] + 1 - w->in[axis]
+                    - w->before[axis];
     }
   if (kernel != NULL)
     d->kernel = *kernel;
-  else if (!kernel_md (k, &d->kernel, dnnl_format_tag_any))
+  else if (!kernel_md (k, &d->kernel, FALSE))
     return FALSE;
-  return image_md (&d->x, images, k->channels, w->in) && image_md (&d->y, images, k->filters, w->out)
-         && dnnl_memory_desc_init_by_tag (&d->bias, 1, (dnnl_dims_t){ k->filters }, dnnl_f32, dnnl_a) == dnnl_success;
+  return image_md (k, &d->x, chunk->images, k->groups * k->channels, w->in)
+         && image_md (k, &d->y, chunk->images, k->groups * k->filters, w->out)
+         && dnnl_memory_desc_init_by_tag (&d->bias, 1, (dnnl_dims_t){ k->groups * k->filters }, dnnl_f32, dnnl_a)
+                == dnnl_success;
 }
 
 static dnnl_status_t
@@ -133,7 +181,7 @@ backward_pd (const Conv *k, const Descs *d, dnnl_primitive_desc_t *pd)
   Descs free_kernel = *d;
   dnnl_status_t status = dnnl_success;
 
-  if (!kernel_md (k, &free_kernel.kernel, dnnl_format_tag_any))
+  if (!kernel_md (k, &free_kernel.kernel, FALSE))
     status = dnnl_invalid_arguments;
   if (status == dnnl_success)
     status = forward_pd (k, &free_kernel, TRUE, &hint);
@@ -165,12 +213,12 @@ variant_clear (Variant *v)
 
 /* @kernel: the format of the kernel; NULL for the library's choice. */
 static gboolean
-make_variant (Conv *k, Variant *v, gint64 images, const dnnl_memory_desc_t *kernel, GError **error)
+make_variant (Conv *k, Variant *v, const dnnl_memory_desc_t *kernel, GError **error)
 {
   dnnl_status_t status;
   Descs d;
 
-  if (!make_descs (k, images, kernel, &d))
+  if (!make_descs (k, v->chunk, kernel, &d))
     return gradus_onednn_check (dnnl_invalid_arguments, N_ ("a convolution"), error);
   status = k->direction == CONV_FORWARD ? forward_pd (k, &d, FALSE, &v->pd) : backward_pd (k, &d, &v->pd);
   if (status == dnnl_success)
@@ -187,22 +235,31 @@ variant_kernel_md (const Conv *k, const Variant *v)
       v->pd, k->direction == CONV_GRAD_KERNEL ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
 }
 
-/* The whole chunks in the format that the library likes best, the last one in the same; HWIO for both
- * where it cannot do that. */
+static gboolean
+make_others (Conv *k, const dnnl_memory_desc_t *kernel, GError **error)
+{
+  for (guint i = 1; i < k->n_variants; i++)
+    if (!make_variant (k, &k->variants[i], kernel, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* The first chunk in the format that the library likes best, the others in the same; the program's for
+ * all where it cannot do that. */
 static gboolean
 make_variants (Conv *k, GError **error)
 {
-  gint64 rest = k->batch % k->chunk;
   dnnl_memory_desc_t plain;
 
-  if (!make_variant (k, &k->whole, k->chunk, NULL, error))
+  if (!make_variant (k, &k->variants[0], NULL, error))
     return FALSE;
-  k->kernel_md = *variant_kernel_md (k, &k->whole);
-  if (rest == 0 || make_variant (k, &k->last, rest, &k->kernel_md, NULL))
+  k->kernel_md = *variant_kernel_md (k, &k->variants[0]);
+  if (make_others (k, &k->kernel_md, NULL))
     return TRUE;
-  variant_clear (&k->whole);
-  if (!kernel_md (k, &plain, dnnl_hwio) || !make_variant (k, &k->whole, k->chunk, &plain, error)
-      || !make_variant (k, &k->last, rest, &plain, error))
+  for (guint i = 0; i < k->n_variants; i++)
+    variant_clear (&k->variants[i]);
+  if (!kernel_md (k, &plain, TRUE) || !make_variant (k, &k->variants[0], &plain, error)
+      || !make_others (k, &plain, error))
     return FALSE;
   k->kernel_md = plain;
   return TRUE;
@@ -218,7 +275,7 @@ make_reorder (Conv *k, GError **error)
   const dnnl_memory_desc_t *from, *to;
   gboolean done;
 
-  if (!kernel_md (k, &plain, dnnl_hwio))
+  if (!kernel_md (k, &plain, TRUE))
     return gradus_onednn_check (dnnl_invalid_arguments, N_ ("a convolution's kernel"), error);
   if (dnnl_memory_desc_equal (&plain, &k->kernel_md))
     return TRUE;
@@ -250,12 +307,11 @@ static gboolean
 make_call (Conv *k, guint chunk, GError **error)
 {
   GradusOnednnCall *call = &k->calls[chunk];
-  gint64 images = MIN (k->chunk, k->batch - chunk * k->chunk);
-  const Variant *v = images == k->chunk ? &k->whole : &k->last;
+  const Variant *v = &k->variants[k->chunks[chunk].variant];
   gboolean done;
   Descs d;
 
-  make_descs (k, images, &k->kernel_md, &d);
+  make_descs (k, &k->chunks[chunk], &k->kernel_md, &d);
   call->primitive = v->primitive;
   if (k->direction == CONV_FORWARD)
     done = gradus_onednn_call_add (call, DNNL_ARG_SRC, &d.x, error)
@@ -280,13 +336,13 @@ make_call (Conv *k, guint chunk, GError **error)
 static gint64
 x_size (const Conv *k)
 {
-  return k->window.in[0] * k->window.in[1] * k->channels;
+  return gradus_window_count (k->window.in) * k->groups * k->channels;
 }
 
 static gint64
 y_size (const Conv *k)
 {
-  return k->window.out[0] * k->window.out[1] * k->filters;
+  return gradus_window_count (k->window.out) * k->groups * k->filters;
 }
 
 static char *
@@ -313,14 +369,14 @@ conv_tile (gpointer data, guint tile)
   const Conv *k = (const Conv *) call->kernel;
   const GradusKernelArgs *args = call->args;
   GradusOnednnCall *chunk = &k->calls[tile];
-  gint64 first = tile * k->chunk;
+  gint64 x_at = k->chunks[tile].x_at, y_at = k->chunks[tile].y_at;
   gboolean forward = k->direction == CONV_FORWARD;
   const float *from = args->inputs[0];
   float *to = args->outputs[0];
 
-  gradus_onednn_call_set (chunk, 0, from + first * (forward ? x_size (k) : y_size (k)));
+  gradus_onednn_call_set (chunk, 0, from + (forward ? x_at : y_at));
   gradus_onednn_call_set (chunk, 1, k->reorders ? args->scratch : args->inputs[1]);
-  gradus_onednn_call_set (chunk, 2, to + first * (forward ? y_size (k) : x_size (k)));
+  gradus_onednn_call_set (chunk, 2, to + (forward ? y_at : x_at));
   gradus_onednn_call_set (chunk, 3, chunk_scratch (k, args, tile));
   if (k->bias)
     gradus_onednn_call_set (chunk, 4, args->inputs[2]);
@@ -344,10 +400,9 @@ grad_kernel_tile (gpointer data, guint tile)
   const Conv *k = (const Conv *) call->kernel;
   const GradusKernelArgs *args = call->args;
   GradusOnednnCall *chunk = &k->calls[tile];
-  gint64 first = tile * k->chunk;
 
-  gradus_onednn_call_set (chunk, 0, (const float *) args->inputs[0] + first * x_size (k));
-  gradus_onednn_call_set (chunk, 1, (const float *) args->inputs[1] + first * y_size (k));
+  gradus_onednn_call_set (chunk, 0, (const float *) args->inputs[0] + k->chunks[tile].x_at);
+  gradus_onednn_call_set (chunk, 1, (const float *) args->inputs[1] + k->chunks[tile].y_at);
   gradus_onednn_call_set (chunk, 2, k->n_kernels == 0 ? args->outputs[0] : (char *) args->scratch + tile * k->kernel_bytes);
   gradus_onednn_call_set (chunk, 3, chunk_scratch (k, args, tile));
   gradus_onednn_call_run (chunk);
@@ -397,27 +452,30 @@ conv_free (GradusKernel *kernel)
   gradus_onednn_call_clear (&k->reorder);
   if (k->reorder_primitive != NULL)
     dnnl_primitive_destroy (k->reorder_primitive);
-  variant_clear (&k->whole);
-  variant_clear (&k->last);
+  for (guint i = 0; i < k->n_variants; i++)
+    variant_clear (&k->variants[i]);
+  g_free (k->variants);
+  g_free (k->chunks);
 }
 
 static gboolean
 read_conv (Conv *k, const GradusKernelRequest *request, GError **error)
 {
-  const GradusShape *x = &request->inputs[k->direction == CONV_GRAD_INPUT ? 2 : 0].shape;
+  const GradusShape *x = k->direction == CONV_GRAD_INPUT ? &request->outputs[0].shape : &request->inputs[0].shape;
   const GradusShape *kernel = k->direction == CONV_GRAD_KERNEL ? &request->outputs[0].shape : &request->inputs[1].shape;
   const GradusNode *node = request->node;
 
   k->batch = x->dims[0];
-  k->channels = kernel->dims[2];
-  k->filters = kernel->dims[3];
+  k->groups = gradus_node_int (node, "groups");
+  k->channels = kernel->dims[kernel->rank - 2];
+  k->filters = kernel->dims[kernel->rank - 1] / k->groups;
   if (k->direction == CONV_FORWARD)
     {
       k->bias = node->n_inputs > 2 && node->inputs[2] != GRADUS_NO_VALUE;
       k->relu = gradus_op_activation_is_relu (node);
     }
-  return gradus_window_read (node, request->inputs, "dilations", &k->window, error)
-         && gradus_window_fit (node, request->inputs, &k->window, x->dims, kernel->dims, error);
+  return gradus_window_read (node, request->inputs, x, "dilations", NULL, &k->window, error)
+         && gradus_window_fit (node, request->inputs, &k->window, x, kernel->dims, error);
 }
 
 /* On one core of today, by operations and by bytes: a first layer of few channels is all bytes. */
@@ -425,24 +483,113 @@ static double
 estimate (const Conv *k)
 {
   const GradusWindow *w = &k->window;
-  double flops = 2.0 * (double) (k->batch * w->out[0] * w->out[1]) * (double) (k->channels * k->filters)
-                 * (double) (w->size[0] * w->size[1]);
+  double flops = 2.0 * (double) k->batch * (double) gradus_window_count (w->out) * (double) (k->channels * k->filters)
+                 * (double) k->groups * (double) gradus_window_count (w->size);
 
   return 2000 + flops / 150 + (double) (k->batch * (x_size (k) + y_size (k))) * 0.4;
 }
 
 static void
+cut_batch (Conv *k, double wanted)
+{
+  gint64 images = (k->batch + (gint64) wanted - 1) / (gint64) wanted;
+
+  k->base.n_tiles = gradus_cpu_tiles (k->batch, images);
+  k->chunks = g_new0 (Chunk, k->base.n_tiles);
+  for (guint i = 0; i < k->base.n_tiles; i++)
+    k->chunks[i] = (Chunk){
+      .images = MIN (images, k->batch - i * images),
+      .window = k->window,
+      .x_at = i * images * x_size (k),
+      .y_at = i * images * y_size (k),
+    };
+}
+
+/* Outputs from @begin to @end along the first axis, with the inputs that they read. FALSE if these are
+ * padding alone. */
+static gboolean
+cut_rows_at (const Conv *k, gint64 begin, gint64 end, Chunk *chunk)
+{
+  guint axis = GRADUS_WINDOW_AXES - k->window.n_axes;
+  gint64 first = gradus_window_at (&k->window, axis, begin, 0);
+  gint64 last = gradus_window_at (&k->window, axis, end - 1, k->window.size[axis] - 1);
+  GradusWindow *w = &chunk->window;
+
+  *chunk = (Chunk){ .images = 1, .window = k->window };
+  w->before[axis] = MAX (0, -first);
+  w->out[axis] = end - begin;
+  w->in[axis] = MIN (last + 1, k->window.in[axis]) - MAX (first, 0);
+  chunk->x_at = MAX (first, 0) * (x_size (k) / k->window.in[axis]);
+  chunk->y_at = begin * (y_size (k) / k->window.out[axis]);
+  /* What is left over behind the last window belongs to no chunk. */
+  w->after[axis] = MAX (0, last + 1 - k->window.in[axis]);
+  return w->in[axis] > 0;
+}
+
+static void
+cut_rows (Conv *k, double wanted)
+{
+  gint64 all = k->window.out[GRADUS_WINDOW_AXES - k->window.n_axes];
+  gint64 rows = MAX (MIN_ROWS, (all + (gint64) wanted - 1) / (gint64) wanted);
+  gboolean cut = TRUE;
+
+  k->base.n_tiles = gradus_cpu_tiles (all, rows);
+  k->chunks = g_new0 (Chunk, k->base.n_tiles);
+  for (guint i = 0; i < k->base.n_tiles; i++)
+    cut &= cut_rows_at (k, i * rows, MIN (all, (i + 1) * rows), &k->chunks[i]);
+  if (cut)
+    return;
+  g_free (k->chunks);
+  cut_batch (k, 1);
+}
+
+static void
+share_variants (Conv *k)
+{
+  k->variants = g_new0 (Variant, k->base.n_tiles);
+  for (guint i = 0; i < k->base.n_tiles; i++)
+    {
+      Chunk *chunk = &k->chunks[i];
+      guint v = 0;
+
+      while (v < k->n_variants
+             && (k->variants[v].chunk->images != chunk->images
+                 || memcmp (&k->variants[v].chunk->window, &chunk->window, sizeof chunk->window) != 0))
+        v++;
+      if (v == k->n_variants)
+        k->variants[k->n_variants++].chunk = chunk;
+      chunk->variant = v;
+    }
+}
+
+static void
 cut (Conv *k)
 {
-  double chunks;
+  double wanted;
 
   k->base.nanoseconds = estimate (k);
   if (k->direction == CONV_GRAD_KERNEL)
-    chunks = CLAMP (k->base.nanoseconds / NANOSECONDS_PER_KERNEL_CHUNK, 1, MAX_KERNEL_CHUNKS);
+    wanted = CLAMP (k->base.nanoseconds / NANOSECONDS_PER_KERNEL_CHUNK, 1, MAX_KERNEL_CHUNKS);
   else
-    chunks = CLAMP (k->base.nanoseconds / NANOSECONDS_PER_CHUNK, 1, MAX_CHUNKS);
-  k->chunk = (k->batch + (gint64) chunks - 1) / (gint64) chunks;
-  k->base.n_tiles = gradus_cpu_tiles (k->batch, k->chunk);
+    wanted = CLAMP (k->base.nanoseconds / NANOSECONDS_PER_CHUNK, 1, MAX_CHUNKS);
+  if (k->batch == 1 && k->direction == CONV_FORWARD && wanted >= 2)
+    cut_rows (k, wanted);
+  else
+    cut_batch (k, wanted);
+  share_variants (k);
+}
+
+/* "onednn" and what of it does the work. */
+static const char *
+name_provider (const Conv *k)
+{
+  g_autofree char *name = NULL;
+  const char *implementation = NULL;
+
+  if (dnnl_primitive_desc_query (k->variants[0].pd, dnnl_query_impl_info_str, 0, &implementation) != dnnl_success)
+    return "onednn";
+  name = g_strdup_printf ("onednn %s", implementation);
+  return g_intern_string (name);
 }
 
 static gboolean
@@ -465,6 +612,7 @@ build (Conv *k, const GradusKernelRequest *request, GError **error)
   k->chunk_scratch = round_up (k->chunk_scratch);
   k->base.scratch = k->n_kernels * k->kernel_bytes + k->base.n_tiles * k->chunk_scratch;
   k->base.run = k->direction == CONV_GRAD_KERNEL ? grad_kernel_run : conv_run;
+  k->base.provider = name_provider (k);
   return TRUE;
 }
 
@@ -492,8 +640,9 @@ prepare_conv (const GradusKernelRequest *request, gconstpointer data, GError **e
 }
 
 const GradusCpuRow gradus_cpu_onednn_conv_rows[] = {
-  { "conv2d", prepare_conv, &(const ConvParam){ CONV_FORWARD } },
-  { "conv2d_grad_input", prepare_conv, &(const ConvParam){ CONV_GRAD_INPUT } },
-  { "conv2d_grad_kernel", prepare_conv, &(const ConvParam){ CONV_GRAD_KERNEL } },
+  { "conv", prepare_conv, &(const ConvParam){ CONV_FORWARD } },
+  { "conv_grad_input", prepare_conv, &(const ConvParam){ CONV_GRAD_INPUT } },
+  { "conv_grad_kernel", prepare_conv, &(const ConvParam){ CONV_GRAD_KERNEL } },
+  { "conv_transpose", prepare_conv, &(const ConvParam){ CONV_GRAD_INPUT } },
   { NULL, NULL, NULL },
 };

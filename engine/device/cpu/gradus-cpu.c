@@ -293,7 +293,9 @@ add_rows (GradusCpuDevice *self, const GradusCpuRow *rows)
     add_rows (self, gradus_cpu_binary_rows_##level);    \
     add_rows (self, gradus_cpu_reduce_rows_##level);    \
     add_rows (self, gradus_cpu_shape_rows_##level);     \
+    add_rows (self, gradus_cpu_place_rows_##level);     \
     add_rows (self, gradus_cpu_pool_rows_##level);      \
+    add_rows (self, gradus_cpu_resample_rows_##level);  \
     add_rows (self, gradus_cpu_loss_rows_##level);      \
     add_rows (self, gradus_cpu_pointwise_rows_##level); \
     add_rows (self, gradus_cpu_statistic_rows_##level); \
