@@ -7,7 +7,11 @@
 #include <glib/gi18n-lib.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct
 {
@@ -65,6 +69,23 @@ unknown (const char *name)
   return GRADUS_CLI_REFUSED;
 }
 
+/* What could not be written must not pass for done; wherever the program ends. */
+static void
+close_output (void)
+{
+  struct stat info;
+  gboolean    failed = fflush (stdout) != 0;
+
+  if (!failed && !ferror (stdout))
+    return;
+  /* Whoever closed the pipe knows. */
+  if (fstat (STDOUT_FILENO, &info) == 0 && (S_ISFIFO (info.st_mode) || S_ISSOCK (info.st_mode)))
+    return;
+  clearerr (stdout);
+  gradus_cli_complain (_ ("The output could not be written. Is the disk full?"));
+  _exit (GRADUS_CLI_FAILED);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -78,8 +99,10 @@ main (int argc, char **argv)
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   textdomain (GETTEXT_PACKAGE);
   g_set_prgname ("gradus-cli");
-  /* A closed pipe is a failed write and no reason to lose a run. */
-  signal (SIGPIPE, SIG_IGN);
+  atexit (close_output);
+  /* Others end with their reader, as programs do; to a run a closed pipe is no reason to be lost. */
+  if (argc > 1 && g_str_equal (argv[1], "train"))
+    signal (SIGPIPE, SIG_IGN);
 
   if (argc < 2)
     {

@@ -195,6 +195,60 @@ test_bad_input (void)
   g_assert_false (g_file_test (workspace, G_FILE_TEST_EXISTS));
 }
 
+/* Runs the program by the shell with its output going to @where; its exit status. */
+static int
+run_to (const char *arguments, const char *where, char **err)
+{
+  g_autofree char *command = g_strdup_printf ("exec 2>&1 >%s; '%s' %s", where, program, arguments);
+  const char      *argv[] = { "bash", "-c", command, NULL };
+  g_autoptr (GSubprocessLauncher) launcher =
+      g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+  g_autoptr (GSubprocess) process = NULL;
+
+  g_subprocess_launcher_setenv (launcher, "LC_ALL", "C.UTF-8", TRUE);
+  g_subprocess_launcher_setenv (launcher, "XDG_DATA_HOME", folder, TRUE);
+  process = g_subprocess_launcher_spawnv (launcher, argv, NULL);
+  g_assert_true (g_subprocess_communicate_utf8 (process, NULL, NULL, err, NULL, NULL));
+  return g_subprocess_get_if_exited (process) ? g_subprocess_get_exit_status (process) : -1;
+}
+
+/* What cannot be written is not done, whatever says it; a closed pipe is nothing to speak of. */
+static void
+test_output (void)
+{
+  g_autofree char *line = example ("line.json");
+  g_autofree char *workspace = g_build_filename (folder, "output", NULL);
+  g_autofree char *train = g_strdup_printf ("train '%s' --workspace '%s'", line, workspace);
+  g_autofree char *json = g_strconcat (train, " --json", NULL);
+  g_autofree char *quiet = g_strconcat (train, " --quiet", NULL);
+  g_autofree char *list = g_strdup_printf ("runs list --workspace '%s'", workspace);
+  g_autofree char *show = g_strdup_printf ("runs show '#1' --workspace '%s'", workspace);
+  g_autofree char *csv
+      = g_strdup_printf ("runs export '#1' - --to csv --workspace '%s'", workspace);
+  g_autofree char *delete = g_strdup_printf ("runs delete '#3' --workspace '%s'", workspace);
+  g_autofree char *evaluate
+      = g_strdup_printf ("evaluate '#1' --data '%s' --workspace '%s'", line, workspace);
+  g_autofree char *check = g_strdup_printf ("check '%s'", line);
+  const char      *all[] = { train,  json,     quiet, list,       show,        csv,          delete,
+                             evaluate, check, "doctor", "--help", "--version", "bench --help" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    {
+      g_autofree char *err = NULL;
+      g_autofree char *none = NULL;
+      int              status = run_to (all[i], "/dev/full", &err);
+
+      g_test_message ("%s: %d, %s", all[i], status, err);
+      g_assert_cmpint (status, >, 0);
+      g_assert_nonnull (strstr (err, "gradus-cli"));
+      /* The reader is gone before anything is written. */
+      if (all[i] == delete)
+        continue;
+      run_to (all[i], " >(exec true)", &none);
+      g_assert_cmpstr (none, ==, "");
+    }
+}
+
 static JsonObject *
 json_line (const char *line)
 {
@@ -477,6 +531,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/help", test_help);
   g_test_add_func ("/cli/refused", test_refused);
   g_test_add_func ("/cli/bad-input", test_bad_input);
+  g_test_add_func ("/cli/output", test_output);
   g_test_add_func ("/cli/train-json", test_train_json);
   g_test_add_func ("/cli/round-trip", test_round_trip);
   g_test_add_func ("/cli/chinese", test_chinese);
