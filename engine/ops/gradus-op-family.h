@@ -24,6 +24,7 @@ extern const GradusOp gradus_ops_unary[];
 extern const GradusOp gradus_ops_softmax[];
 extern const GradusOp gradus_ops_random[];
 extern const GradusOp gradus_ops_norm[];
+extern const GradusOp gradus_ops_norm_sample[];
 extern const GradusOp gradus_ops_loss[];
 extern const GradusOp gradus_ops_pointwise[];
 extern const GradusOp gradus_ops_metric[];

@@ -17,6 +17,7 @@ static const GradusOp *const families[] = {
   gradus_ops_softmax,
   gradus_ops_random,
   gradus_ops_norm,
+  gradus_ops_norm_sample,
   gradus_ops_loss,
   gradus_ops_pointwise,
   gradus_ops_metric,

@@ -113,6 +113,86 @@ GRADUS_REFERENCE (reference_log_softmax_grad)
     }
 }
 
+/* x, [mask]: as many axes, each as long or 1 */
+GRADUS_INFER (infer_masked_softmax)
+{
+  const GradusShape *x = &inputs[0].shape, *mask = &inputs[1].shape;
+  gboolean           fits = TRUE;
+
+  if (!gradus_op_check_floats (node, inputs, error))
+    return FALSE;
+  if (x->rank < 2)
+    return gradus_op_refuse (node, inputs, error, _ ("The first must have at least two axes."));
+  if (gradus_op_has_input (node, 1))
+    {
+      fits = mask->rank == x->rank;
+      for (guint i = 0; fits && i < x->rank; i++)
+        fits = mask->dims[i] == 1 || mask->dims[i] == x->dims[i];
+    }
+  if (!fits)
+    return gradus_op_refuse (node, inputs, error,
+                             _ ("The mask must have as many axes as the first, each as long or of "
+                                "size 1."));
+  outputs[0] = inputs[0];
+  return TRUE;
+}
+
+/* Where the mask is read for element @at of x. */
+static double
+mask_at (const GradusReferenceCall *call, const gint64 *at)
+{
+  const GradusShape *mask = &call->input_types[1].shape;
+  gint64             index = 0;
+
+  for (guint i = 0; i < mask->rank; i++)
+    index = index * mask->dims[i] + (mask->dims[i] == 1 ? 0 : at[i]);
+  return call->inputs[1][index];
+}
+
+static gboolean
+is_seen (const GradusReferenceCall *call, gint64 index)
+{
+  guint  rank = call->input_types[0].shape.rank;
+  gint64 at[GRADUS_MAX_RANK];
+
+  gradus_op_unravel (&call->input_types[0].shape, index, at);
+  if (gradus_node_int (call->node, "causal") != 0 && at[rank - 1] > at[rank - 2])
+    return FALSE;
+  return !gradus_op_has_input (call->node, 1) || mask_at (call, at) > 0.5;
+}
+
+/* A row of which nothing is seen becomes zeros. */
+GRADUS_REFERENCE (reference_masked_softmax)
+{
+  gint64 n = last_axis (call);
+
+  for (gint64 r = 0; r < rows (call); r++)
+    {
+      const double *x = call->inputs[0] + r * n;
+      double       *y = call->outputs[0] + r * n, greatest = -INFINITY, sum = 0;
+
+      for (gint64 i = 0; i < n; i++)
+        if (is_seen (call, r * n + i))
+          greatest = MAX (greatest, x[i]);
+      for (gint64 i = 0; i < n; i++)
+        sum += y[i] = is_seen (call, r * n + i) ? exp (x[i] - greatest) : 0;
+      for (gint64 i = 0; i < n && sum > 0; i++)
+        y[i] /= sum;
+    }
+}
+
+static const GradusAttrSpec masked_attrs[] = { { "causal", GRADUS_ATTR_INT, "0" }, { NULL } };
+
+static const GradusOpCase masked_cases[] = {
+  { "f32[B,4,4]", "causal=1" },
+  { "f32[B,2,3,5] f32<2[B,1,1,5]", NULL },
+  { "f32[B,2,5,5] f32<2[B,1,5,5]", "causal=1" },
+  { "f32[B,3,5] f32<2[1,3,1]", NULL },
+  { "f32[B,2,3,7]", NULL },
+  { "f32[B,2,33,131] f32<2[B,1,1,131]", "causal=1" },
+  { NULL },
+};
+
 static const GradusOpCase cases[] = {
   { "f32[B,4]", NULL },
   { "f32[B,1]", NULL },
@@ -171,6 +251,24 @@ const GradusOp gradus_ops_softmax[] = {
     .nan_hint = GRADIENT_HINT,
     .reference = reference_softmax_grad,
     .cases = grad_cases,
+  },
+  {
+    .name = "masked_softmax",
+    .version = 1,
+    .min_inputs = 1,
+    .max_inputs = 2,
+    .n_outputs = 1,
+    .attrs = masked_attrs,
+    .infer = infer_masked_softmax,
+    .gradient = gradient_softmax,
+    .gradient_needs = GRADUS_NEEDS_OUTPUT (0),
+    .no_gradient = 1u << 1,
+    .inplace = 0,
+    .precision = GRADUS_PRECISION_FLOAT32,
+    .cost = gradus_op_cost_transcendental,
+    .nan_hint = SOFTMAX_HINT,
+    .reference = reference_masked_softmax,
+    .cases = masked_cases,
   },
   {
     .name = "log_softmax",

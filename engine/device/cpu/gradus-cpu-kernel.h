@@ -97,6 +97,8 @@ GradusKernel *gradus_cpu_unsupported (const GradusKernelRequest *request, GError
   extern const GradusCpuRow gradus_cpu_pointwise_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_statistic_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_norm_rows_##level[];   \
+  extern const GradusCpuRow gradus_cpu_norm_sample_rows_##level[]; \
+  extern const GradusCpuRow gradus_cpu_softmax_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_random_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_optimizer_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_step_rows_##level[];   \

@@ -4,7 +4,7 @@
 #include "device/cpu/gradus-cpu-kernel.h"
 #include "device/cpu/gradus-cpu-math.h"
 
-/* Everything that works on rows of classes: softmax, crossentropies, right or wrong. A row is done
+/* Everything that works on rows of classes: log-softmax, crossentropies, right or wrong. A row is done
  * by one thread, in order. */
 typedef struct
 {
@@ -75,13 +75,6 @@ row_scale (float *y, float factor, gint64 n)
     y[i] *= factor;
 }
 
-DEFINE_ROWS (softmax)
-{
-  float *y = OUT (0);
-  double sum = row_exp (IN (0), row_max (IN (0), k->classes), y, k->classes);
-  row_scale (y, (float) (1.0 / sum), k->classes);
-}
-
 DEFINE_ROWS (log_softmax)
 {
   const float *x = IN (0);
@@ -94,18 +87,6 @@ DEFINE_ROWS (log_softmax)
   float log_sum = (float) log (sum);
   for (gint64 i = 0; i < k->classes; i++)
     y[i] = (x[i] - shift) - log_sum;
-}
-
-DEFINE_ROWS (softmax_grad)
-{
-  const float *dy = IN (0), *y = IN (1);
-  float *dx = OUT (0);
-  double sum = 0;
-
-  for (gint64 i = 0; i < k->classes; i++)
-    sum += (double) dy[i] * y[i];
-  for (gint64 i = 0; i < k->classes; i++)
-    dx[i] = y[i] * (dy[i] - (float) sum);
 }
 
 DEFINE_ROWS (log_softmax_grad)
@@ -282,9 +263,7 @@ prepare_rows (const GradusKernelRequest *request, gconstpointer data, GError **e
   }
 
 const GradusCpuRow GRADUS_CPU_ROWS (loss)[] = {
-  ROWS_ROW (softmax, 0),
   ROWS_ROW (log_softmax, 0),
-  ROWS_ROW (softmax_grad, 0),
   ROWS_ROW (log_softmax_grad, 0),
   ROWS_ROW (sparse_softmax_cross_entropy, 0),
   ROWS_ROW (sparse_softmax_cross_entropy_grad, 1),

@@ -300,6 +300,8 @@ add_rows (GradusCpuDevice *self, const GradusCpuRow *rows)
     add_rows (self, gradus_cpu_pointwise_rows_##level); \
     add_rows (self, gradus_cpu_statistic_rows_##level); \
     add_rows (self, gradus_cpu_norm_rows_##level);      \
+    add_rows (self, gradus_cpu_norm_sample_rows_##level); \
+    add_rows (self, gradus_cpu_softmax_rows_##level);   \
     add_rows (self, gradus_cpu_random_rows_##level);    \
     add_rows (self, gradus_cpu_optimizer_rows_##level); \
     add_rows (self, gradus_cpu_step_rows_##level);      \
