@@ -51,6 +51,7 @@ typedef struct
 {
   const char *inputs; /* "f32[B,5,5,3] f32[3,3,3,4] f32[4]", B is the batch axis; types f32, i32
                          and u8; "i32<10[B]": integers below 10; "f32+[3]": positive, 0.2 to 2.2;
+                         "f32+1[3]": that plus 1;
                          "f32*5[3]": five times wider;
                          "f32%[]": between 0.05 and 0.95; "f32=3[]": that number; "f32[]": -2 to 2,
                          all different and none 0; "-": optional input missing */

@@ -21,6 +21,7 @@ extern const GradusOp gradus_ops_shape[];
 extern const GradusOp gradus_ops_join[];
 extern const GradusOp gradus_ops_binary[];
 extern const GradusOp gradus_ops_unary[];
+extern const GradusOp gradus_ops_axis[];
 extern const GradusOp gradus_ops_softmax[];
 extern const GradusOp gradus_ops_random[];
 extern const GradusOp gradus_ops_norm[];

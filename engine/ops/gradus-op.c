@@ -14,6 +14,7 @@ static const GradusOp *const families[] = {
   gradus_ops_join,
   gradus_ops_binary,
   gradus_ops_unary,
+  gradus_ops_axis,
   gradus_ops_softmax,
   gradus_ops_random,
   gradus_ops_norm,

@@ -172,6 +172,89 @@ BINARY (divide, a / b)
 BINARY (maximum, isnan (a) || a >= b ? a : b)
 BINARY (minimum, isnan (a) || a <= b ? a : b)
 
+BINARY (power, pow (a, b))
+/* The remainder has the sign of the divisor, as in Python. */
+BINARY (modulo, b == 0 ? NAN : a - b * floor (a / b))
+BINARY (equal, a == b ? 1 : 0)
+BINARY (not_equal, a != b ? 1 : 0)
+BINARY (less, a < b ? 1 : 0)
+BINARY (less_equal, a <= b ? 1 : 0)
+BINARY (greater, a > b ? 1 : 0)
+BINARY (greater_equal, a >= b ? 1 : 0)
+
+/* d(a^b) = b a^(b-1) da + y log(a) db */
+GRADUS_GRADIENT (gradient_power)
+{
+  GradusValueId a = node->inputs[0], b = node->inputs[1], less, slope, part;
+
+  if (gradus_op_wants (0)
+      && (!gradus_program_add_node (program, "affine", 0, &b, 1, &less, error, "offset", -1.0, NULL)
+          || !gradus_op_emit (program, "power", &slope, error, 2, a, less)
+          || !gradus_op_emit (program, "multiply", &part, error, 2, slope, b)
+          || !gradus_op_emit (program, "multiply", &part, error, 2, part, output_gradients[0])
+          || !sum_to_input (program, node, 0, part, &input_gradients[0], error)))
+    return FALSE;
+  return !gradus_op_wants (1)
+         || (gradus_op_emit (program, "log", &slope, error, 1, a)
+             && gradus_op_emit (program, "multiply", &part, error, 2, slope, node->outputs[0])
+             && gradus_op_emit (program, "multiply", &part, error, 2, part, output_gradients[0])
+             && sum_to_input (program, node, 1, part, &input_gradients[1], error));
+}
+
+/* Steps: no gradient flows through what they decide. */
+GRADUS_GRADIENT (gradient_of_step)
+{
+  return TRUE;
+}
+
+GRADUS_GRADIENT (gradient_modulo)
+{
+  return !gradus_op_wants (0)
+         || sum_to_input (program, node, 0, output_gradients[0], &input_gradients[0], error);
+}
+
+/* The type of where(condition, a, b): the three by the rule for two, one after the other. */
+GRADUS_INFER (infer_where)
+{
+  GradusValueType pair[2] = { inputs[1], inputs[2] };
+
+  if (!gradus_op_check_floats (node, inputs, error) || !infer_binary (node, pair, outputs, error))
+    return FALSE;
+  pair[0] = inputs[0];
+  pair[1] = outputs[0];
+  return infer_binary (node, pair, outputs, error);
+}
+
+GRADUS_GRADIENT (gradient_where)
+{
+  const float   none = 0;
+  GradusValueId zero, part;
+
+  zero = gradus_program_add_constant (program, GRADUS_DTYPE_FLOAT32, gradus_shape (0), &none);
+  if (gradus_op_wants (1)
+      && (!gradus_op_emit (program, "where", &part, error, 3, node->inputs[0], output_gradients[0], zero)
+          || !sum_to_input (program, node, 1, part, &input_gradients[1], error)))
+    return FALSE;
+  return !gradus_op_wants (2)
+         || (gradus_op_emit (program, "where", &part, error, 3, node->inputs[0], zero,
+                             output_gradients[0])
+             && sum_to_input (program, node, 2, part, &input_gradients[2], error));
+}
+
+GRADUS_REFERENCE (reference_where)
+{
+  gint64 at[GRADUS_MAX_RANK], places[3];
+
+  for (gint64 i = 0; i < gradus_op_count (&call->output_types[0]); i++)
+    {
+      gradus_op_unravel (&call->output_types[0].shape, i, at);
+      for (guint k = 0; k < 3; k++)
+        places[k] = broadcast_index (&call->input_types[k].shape, at);
+      call->outputs[0][i] = call->inputs[0][places[0]] != 0 ? call->inputs[1][places[1]]
+                                                            : call->inputs[2][places[2]];
+    }
+}
+
 GRADUS_GRADIENT (gradient_add_n)
 {
   for (guint i = 0; i < node->n_inputs; i++)
@@ -259,6 +342,45 @@ static const GradusOpCase divide_cases[] = {
   { NULL },
 };
 
+/* A positive base, so that every exponent is allowed. */
+static const GradusOpCase power_cases[] = {
+  { "f32+[B,3] f32[B,3]", NULL },
+  { "f32+[B,3,4] f32[1,3,1]", NULL },
+  { "f32+[1,3,1] f32[B,3,4]", NULL },
+  { "f32+[B,3] f32[]", NULL },
+  { "f32+[] f32[B,3]", NULL },
+  { "f32+[B,7,33] f32[B,1,33]", NULL },
+  { NULL },
+};
+
+/* Kept within one period, where it has a derivative. */
+static const GradusOpCase modulo_cases[] = {
+  { "f32+[B,3] f32+3[B,3]", NULL },
+  { "f32+[B,3] f32=5[]", NULL },
+  { "f32+[B,1,33] f32+3[1,7,33]", NULL },
+  { NULL },
+};
+
+/* Integers meet, so that equality is met too. */
+static const GradusOpCase compare_cases[] = {
+  { "f32[B,3] f32[B,3]", NULL },
+  { "f32<3[B,4,5] f32<3[B,4,5]", NULL },
+  { "f32<3[B,4,5] f32<3[1,4,1]", NULL },
+  { "f32[B,3] f32[]", NULL },
+  { "f32[] f32[B,3]", NULL },
+  { NULL },
+};
+
+static const GradusOpCase where_cases[] = {
+  { "f32<2[B,3] f32[B,3] f32[B,3]", NULL },
+  { "f32<2[B,1] f32[B,3] f32[1,3]", NULL },
+  { "f32<2[B,3] f32[] f32[B,3]", NULL },
+  { "f32<2[B,3] f32[B,3] f32[]", NULL },
+  { "f32<2[] f32[B,3] f32[B,3]", NULL },
+  { "f32<2[B,7,33] f32[1,7,1] f32[B,1,33]", NULL },
+  { NULL },
+};
+
 static const GradusOpCase add_n_cases[] = {
   { "f32[B,3] f32[B,3] f32[B,3]", NULL },
   { "f32[B,3] f32[B,3]", NULL },
@@ -287,6 +409,14 @@ static const GradusOpCase bias_add_cases[] = {
     .reference = reference_##op, .cases = (the_cases),                                             \
   }
 
+#define STEP_ROW(op)                                                                               \
+  {                                                                                                \
+    .name = #op, .version = 1, .min_inputs = 2, .max_inputs = 2, .n_outputs = 1,                   \
+    .infer = infer_binary, .gradient = gradient_of_step, .no_gradient = 3u, .inplace = 0,          \
+    .precision = GRADUS_PRECISION_WIDEST, .cost = gradus_op_cost_elementwise,                      \
+    .reference = reference_##op, .cases = compare_cases,                                           \
+  }
+
 const GradusOp gradus_ops_binary[] = {
   BINARY_ROW (add, 0, LARGE_HINT, binary_cases),
   BINARY_ROW (subtract, 0, LARGE_HINT, binary_cases),
@@ -300,6 +430,49 @@ const GradusOp gradus_ops_binary[] = {
               divide_cases),
   BINARY_ROW (maximum, GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1), NULL, binary_cases),
   BINARY_ROW (minimum, GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1), NULL, binary_cases),
+  BINARY_ROW (power,
+              GRADUS_NEEDS_INPUT (0) | GRADUS_NEEDS_INPUT (1) | GRADUS_NEEDS_OUTPUT (0),
+              N_ ("a negative base with a broken exponent, zero to a negative power, or a power that "
+                  "overflows; keep the base positive"),
+              power_cases),
+  {
+    .name = "modulo",
+    .version = 1,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .n_outputs = 1,
+    .infer = infer_binary,
+    .gradient = gradient_modulo,
+    .no_gradient = 2u,
+    .inplace = 0,
+    .precision = GRADUS_PRECISION_WIDEST,
+    .cost = gradus_op_cost_elementwise,
+    .nan_hint = N_ ("the divisor is zero"),
+    .reference = reference_modulo,
+    .cases = modulo_cases,
+  },
+  STEP_ROW (equal),
+  STEP_ROW (not_equal),
+  STEP_ROW (less),
+  STEP_ROW (less_equal),
+  STEP_ROW (greater),
+  STEP_ROW (greater_equal),
+  {
+    .name = "where",
+    .version = 1,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .n_outputs = 1,
+    .infer = infer_where,
+    .gradient = gradient_where,
+    .gradient_needs = GRADUS_NEEDS_INPUT (0),
+    .no_gradient = 1u,
+    .inplace = -1,
+    .precision = GRADUS_PRECISION_WIDEST,
+    .cost = gradus_op_cost_elementwise,
+    .reference = reference_where,
+    .cases = where_cases,
+  },
   {
     .name = "add_n",
     .version = 1,

@@ -133,6 +133,45 @@ UNARY (hard_sigmoid,
        x <= -3 ? 0 : x >= 3 ? 1 : x / 6 + 0.5,
        v > -3 && v < 3 ? 1.0 / 6 : 0)
 UNARY (relu6, inputs, x < 0 ? 0 : x > 6 ? 6 : x, v > 0 && v < 6 ? 1 : 0)
+UNARY (sin, inputs, sin (x), cos (v))
+UNARY (cos, inputs, cos (x), -sin (v))
+UNARY (tan, inputs, tan (x), 1 + tan (v) * tan (v))
+UNARY (asin, inputs, asin (x), 1 / sqrt (1 - v * v))
+UNARY (acos, inputs, acos (x), -1 / sqrt (1 - v * v))
+UNARY (atan, inputs, atan (x), 1 / (1 + v * v))
+UNARY (sinh, inputs, sinh (x), cosh (v))
+UNARY (cosh, inputs, cosh (x), sinh (v))
+UNARY (asinh, inputs, asinh (x), 1 / sqrt (1 + v * v))
+UNARY (acosh, inputs, acosh (x), 1 / sqrt (v * v - 1))
+UNARY (atanh, inputs, atanh (x), 1 / (1 - v * v))
+UNARY (erf, inputs, erf (x), M_2_SQRTPI *exp (-v * v))
+UNARY (reciprocal, outputs, 1 / x, -v * v)
+UNARY (log1p, inputs, log1p (x), 1 / (1 + v))
+UNARY (expm1, outputs, expm1 (x), v + 1)
+
+/* Steps: flat wherever they have a derivative, so that none flows. */
+#define STEP(name, expression)                                                                     \
+  static double f_##name (double x, double p)                                                      \
+  {                                                                                                \
+    return expression;                                                                             \
+  }                                                                                                \
+  GRADUS_REFERENCE (reference_##name)                                                              \
+  {                                                                                                \
+    apply (call, f_##name);                                                                        \
+  }
+
+STEP (floor, floor (x))
+STEP (ceil, ceil (x))
+/* Halves go to the even neighbour, as in NumPy. */
+STEP (round, nearbyint (x))
+STEP (sign, x > 0 ? 1 : x < 0 ? -1 : x)
+STEP (is_nan, isnan (x) ? 1 : 0)
+STEP (is_inf, isinf (x) ? 1 : 0)
+
+GRADUS_GRADIENT (gradient_of_step)
+{
+  return TRUE;
+}
 
 static const GradusAttrSpec elu_attrs[] = { { "alpha", GRADUS_ATTR_FLOAT, "1" }, { NULL } };
 static const GradusAttrSpec leaky_attrs[] = { { "alpha", GRADUS_ATTR_FLOAT, "0.2" }, { NULL } };
@@ -189,6 +228,31 @@ static const GradusOpCase alpha_grad_cases[] = {
   { "f32[B,1031] f32[B,1031]", "alpha=0.01" },
   { NULL },
 };
+/* From -1 to 1, and from 1 on. */
+static const GradusOpCase small_cases[] = {
+  { "f32*0.45[B,3]", NULL },
+  { "f32*0.45[]", NULL },
+  { "f32*0.45[B,1031]", NULL },
+  { NULL },
+};
+static const GradusOpCase small_grad_cases[] = {
+  { "f32[B,3] f32*0.45[B,3]", NULL },
+  { "f32[] f32*0.45[]", NULL },
+  { "f32[B,1031] f32*0.45[B,1031]", NULL },
+  { NULL },
+};
+static const GradusOpCase large_cases[] = {
+  { "f32+1[B,3]", NULL },
+  { "f32+1[]", NULL },
+  { "f32+1[B,1031]", NULL },
+  { NULL },
+};
+static const GradusOpCase large_grad_cases[] = {
+  { "f32[B,3] f32+1[B,3]", NULL },
+  { "f32[] f32+1[]", NULL },
+  { "f32[B,1031] f32+1[B,1031]", NULL },
+  { NULL },
+};
 static const GradusOpCase gelu_cases[] = {
   { "f32[B,3]", NULL },
   { "f32*5[B,7]", "approximate=1" },
@@ -220,6 +284,17 @@ static const GradusOpCase gelu_grad_cases[] = {
     .precision = GRADUS_PRECISION_WIDEST, .cost = (cost_), .nan_hint = GRADIENT_HINT,              \
     .reference = reference_##op##_grad, .cases = (grad_cases),                                     \
   }
+
+#define STEP_ROW(op)                                                                               \
+  {                                                                                                \
+    .name = #op, .version = 1, .min_inputs = 1, .max_inputs = 1, .n_outputs = 1,                   \
+    .infer = gradus_op_infer_elementwise, .gradient = gradient_of_step, .no_gradient = 1u,         \
+    .inplace = 0, .precision = GRADUS_PRECISION_WIDEST, .cost = gradus_op_cost_elementwise,        \
+    .reference = reference_##op, .cases = plain_cases,                                             \
+  }
+
+#define LARGE_HINT N_ ("its input is so large that the function overflows; scale it down")
+#define DOMAIN_HINT N_ ("its input lies outside of where the function is defined; keep it inside")
 
 #define X GRADUS_NEEDS_INPUT (0)
 #define Y GRADUS_NEEDS_OUTPUT (0)
@@ -283,5 +358,32 @@ const GradusOp gradus_ops_unary[] = {
   UNARY_ROWS (leaky_relu, leaky_attrs, X, CHEAP, NULL, alpha_cases, alpha_grad_cases),
   UNARY_ROWS (hard_sigmoid, NULL, X, CHEAP, NULL, wide_cases, wide_grad_cases),
   UNARY_ROWS (relu6, NULL, X, CHEAP, NULL, wide_cases, wide_grad_cases),
+  UNARY_ROWS (sin, NULL, X, DEAR, NULL, plain_cases, plain_grad_cases),
+  UNARY_ROWS (cos, NULL, X, DEAR, NULL, plain_cases, plain_grad_cases),
+  UNARY_ROWS (tan, NULL, X, DEAR, DOMAIN_HINT, small_cases, small_grad_cases),
+  UNARY_ROWS (asin, NULL, X, DEAR, DOMAIN_HINT, small_cases, small_grad_cases),
+  UNARY_ROWS (acos, NULL, X, DEAR, DOMAIN_HINT, small_cases, small_grad_cases),
+  UNARY_ROWS (atan, NULL, X, DEAR, NULL, plain_cases, plain_grad_cases),
+  UNARY_ROWS (sinh, NULL, X, DEAR, LARGE_HINT, plain_cases, plain_grad_cases),
+  UNARY_ROWS (cosh, NULL, X, DEAR, LARGE_HINT, plain_cases, plain_grad_cases),
+  UNARY_ROWS (asinh, NULL, X, DEAR, NULL, plain_cases, plain_grad_cases),
+  UNARY_ROWS (acosh, NULL, X, DEAR, DOMAIN_HINT, large_cases, large_grad_cases),
+  UNARY_ROWS (atanh, NULL, X, DEAR, DOMAIN_HINT, small_cases, small_grad_cases),
+  UNARY_ROWS (erf, NULL, X, DEAR, NULL, plain_cases, plain_grad_cases),
+  UNARY_ROWS (reciprocal,
+              NULL,
+              Y,
+              CHEAP,
+              N_ ("one over zero or a very small number; keep its input away from zero"),
+              positive_cases,
+              positive_grad_cases),
+  UNARY_ROWS (log1p, NULL, X, DEAR, DOMAIN_HINT, positive_cases, positive_grad_cases),
+  UNARY_ROWS (expm1, NULL, Y, DEAR, LARGE_HINT, plain_cases, plain_grad_cases),
+  STEP_ROW (floor),
+  STEP_ROW (ceil),
+  STEP_ROW (round),
+  STEP_ROW (sign),
+  STEP_ROW (is_nan),
+  STEP_ROW (is_inf),
   { NULL },
 };

@@ -93,7 +93,7 @@ gradus_test_fill (const GradusTestInput *input, guint index)
       switch (input->kind)
         {
         case '+':
-          values[i] = 0.2 + 2 * u;
+          values[i] = 0.2 + 2 * u + input->number;
           break;
         case '%':
           values[i] = 0.05 + 0.9 * u;

@@ -54,6 +54,32 @@ DEFINE_BINARY (divide, p / q)
 DEFINE_BINARY (maximum, p > q || p != p ? p : q)
 DEFINE_BINARY (minimum, p < q || p != p ? p : q)
 
+DEFINE_BINARY (power, powf (p, q))
+DEFINE_BINARY (modulo, q == 0.0f ? NAN : p - q * floorf (p / q))
+DEFINE_BINARY (equal, p == q ? 1.0f : 0.0f)
+DEFINE_BINARY (not_equal, p != q ? 1.0f : 0.0f)
+DEFINE_BINARY (less, p < q ? 1.0f : 0.0f)
+DEFINE_BINARY (less_equal, p <= q ? 1.0f : 0.0f)
+DEFINE_BINARY (greater, p > q ? 1.0f : 0.0f)
+DEFINE_BINARY (greater_equal, p >= q ? 1.0f : 0.0f)
+
+/* The rows of a tile, and the columns of them: the whole ones, or a part of the only row. */
+typedef struct
+{
+  gint64 begin, end;
+  gint64 first, n;
+} Part;
+
+static Part
+cut_part (const Binary *k, guint tile)
+{
+  gint64 begin = tile * (k->rows_per_tile == 0 ? GRADUS_CPU_TILE : k->rows_per_tile);
+
+  if (k->rows_per_tile == 0)
+    return (Part){ 0, 1, begin, MIN (GRADUS_CPU_TILE, k->nd.inner - begin) };
+  return (Part){ begin, MIN (begin + k->rows_per_tile, k->nd.outer), 0, k->nd.inner };
+}
+
 static void
 binary_tile (gpointer data, guint tile)
 {
@@ -63,21 +89,40 @@ binary_tile (gpointer data, guint tile)
   const float *a = call->args->inputs[0], *b = call->args->inputs[1];
   float *y = call->args->outputs[0];
   gint64 sa = nd->strides[0][nd->rank - 1], sb = nd->strides[1][nd->rank - 1];
-
-  if (k->rows_per_tile == 0)
-    {
-      gint64 begin = (gint64) tile * GRADUS_CPU_TILE;
-      gint64 n = MIN (GRADUS_CPU_TILE, nd->inner - begin);
-      k->row (a + begin * sa, sa, b + begin * sb, sb, y + begin, n);
-      return;
-    }
-  gint64 begin = tile * k->rows_per_tile;
-  gint64 end = MIN (begin + k->rows_per_tile, nd->outer);
+  Part part = cut_part (k, tile);
   GradusCpuNdAt at;
-  gradus_cpu_nd_seek (nd, begin, &at);
-  for (gint64 row = begin; row < end; row++)
+
+  gradus_cpu_nd_seek (nd, part.begin, &at);
+  for (gint64 row = part.begin; row < part.end; row++)
     {
-      k->row (a + at.offset[0], sa, b + at.offset[1], sb, y + row * nd->inner, nd->inner);
+      k->row (a + at.offset[0] + part.first * sa, sa, b + at.offset[1] + part.first * sb, sb,
+              y + row * nd->inner + part.first, part.n);
+      gradus_cpu_nd_next (nd, &at);
+    }
+}
+
+static void
+where_tile (gpointer data, guint tile)
+{
+  const GradusCpuCall *call = data;
+  const Binary *k = (const Binary *) call->kernel;
+  const GradusCpuNd *nd = &k->nd;
+  Part part = cut_part (k, tile);
+  gint64 stride[3];
+  GradusCpuNdAt at;
+
+  for (guint i = 0; i < 3; i++)
+    stride[i] = nd->strides[i][nd->rank - 1];
+  gradus_cpu_nd_seek (nd, part.begin, &at);
+  for (gint64 row = part.begin; row < part.end; row++)
+    {
+      float *y = (float *) call->args->outputs[0] + row * nd->inner + part.first;
+      const float *in[3];
+
+      for (guint i = 0; i < 3; i++)
+        in[i] = (const float *) call->args->inputs[i] + at.offset[i] + part.first * stride[i];
+      for (gint64 i = 0; i < part.n; i++)
+        y[i] = in[0][i * stride[0]] != 0.0f ? in[1][i * stride[1]] : in[2][i * stride[2]];
       gradus_cpu_nd_next (nd, &at);
     }
 }
@@ -87,24 +132,55 @@ typedef struct
   RowFunc row;
 } BinaryParam;
 
-static GradusKernel *
-prepare_binary (const GradusKernelRequest *request, gconstpointer data, GError **error)
+static void
+where_tile (gpointer data, guint tile)
 {
-  const BinaryParam *param = data;
+  const GradusCpuCall *call = data;
+  const Binary *k = (const Binary *) call->kernel;
+  const GradusCpuNd *nd = &k->nd;
+  const float *c = call->args->inputs[0], *a = call->args->inputs[1], *b = call->args->inputs[2];
+  float *y = call->args->outputs[0];
+  const gint64 *last[GRADUS_CPU_ND_OPERANDS] = { nd->strides[0] + nd->rank - 1, nd->strides[1] + nd->rank - 1,
+                                                 nd->strides[2] + nd->rank - 1 };
+  gint64 begin = k->rows_per_tile == 0 ? (gint64) tile * GRADUS_CPU_TILE : tile * k->rows_per_tile;
+  gint64 end = k->rows_per_tile == 0 ? 1 : MIN (begin + k->rows_per_tile, nd->outer);
+  gint64 first = k->rows_per_tile == 0 ? begin : 0;
+  gint64 n = k->rows_per_tile == 0 ? MIN (GRADUS_CPU_TILE, nd->inner - begin) : nd->inner;
+  GradusCpuNdAt at;
+
+  begin = k->rows_per_tile == 0 ? 0 : begin;
+  gradus_cpu_nd_seek (nd, begin, &at);
+  for (gint64 row = begin; row < end; row++)
+    {
+      const float *cr = c + at.offset[0] + first * *last[0], *ar = a + at.offset[1] + first * *last[1];
+      const float *br = b + at.offset[2] + first * *last[2];
+      float *yr = y + row * nd->inner + first;
+      gint64 sc = *last[0], sa = *last[1], sb = *last[2];
+
+      for (gint64 i = 0; i < n; i++)
+        yr[i] = cr[i * sc] != 0.0f ? ar[i * sa] : br[i * sb];
+      gradus_cpu_nd_next (nd, &at);
+    }
+}
+
+/* The loop nest of a call whose @n_inputs operands are repeated to the output, cut into tiles. */
+static GradusKernel *
+new_broadcast (const GradusKernelRequest *request, guint n_inputs, GradusTileFunc tile, RowFunc row, GError **error)
+{
   const GradusShape *shape = &request->outputs[0].shape;
   Binary *k;
   gint64 n = gradus_cpu_count (&request->outputs[0]);
 
-  if (request->inputs[0].dtype != GRADUS_DTYPE_FLOAT32
-      || request->inputs[1].dtype != GRADUS_DTYPE_FLOAT32)
-    return gradus_cpu_unsupported (request, error);
+  for (guint i = 0; i < n_inputs; i++)
+    if (request->inputs[i].dtype != GRADUS_DTYPE_FLOAT32)
+      return gradus_cpu_unsupported (request, error);
   k = gradus_cpu_kernel_create (Binary, "c");
-  k->row = param->row;
+  k->row = row;
   k->nd.rank = shape->rank;
   for (guint i = 0; i < shape->rank; i++)
     k->nd.dims[i] = shape->dims[i];
-  gradus_cpu_nd_broadcast (&request->inputs[0].shape, shape, k->nd.strides[0]);
-  gradus_cpu_nd_broadcast (&request->inputs[1].shape, shape, k->nd.strides[1]);
+  for (guint i = 0; i < n_inputs; i++)
+    gradus_cpu_nd_broadcast (&request->inputs[i].shape, shape, k->nd.strides[i]);
   gradus_cpu_nd_collapse (&k->nd);
   if (k->nd.outer == 1)
     k->base.n_tiles = gradus_cpu_tiles (k->nd.inner, GRADUS_CPU_TILE);
@@ -115,9 +191,23 @@ prepare_binary (const GradusKernelRequest *request, gconstpointer data, GError *
     }
   if (n == 0)
     k->base.n_tiles = 0;
-  k->base.tile = binary_tile;
+  k->base.tile = tile;
   k->base.nanoseconds = 0.7 * (double) n;
   return &k->base;
+}
+
+static GradusKernel *
+prepare_binary (const GradusKernelRequest *request, gconstpointer data, GError **error)
+{
+  const BinaryParam *param = data;
+
+  return new_broadcast (request, 2, binary_tile, param->row, error);
+}
+
+static GradusKernel *
+prepare_where (const GradusKernelRequest *request, gconstpointer data, GError **error)
+{
+  return new_broadcast (request, 3, where_tile, NULL, error);
 }
 
 #define BINARY_ROW(name)                                               \
@@ -132,6 +222,15 @@ const GradusCpuRow GRADUS_CPU_ROWS (binary)[] = {
   BINARY_ROW (divide),
   BINARY_ROW (maximum),
   BINARY_ROW (minimum),
+  BINARY_ROW (power),
+  BINARY_ROW (modulo),
+  BINARY_ROW (equal),
+  BINARY_ROW (not_equal),
+  BINARY_ROW (less),
+  BINARY_ROW (less_equal),
+  BINARY_ROW (greater),
+  BINARY_ROW (greater_equal),
+  { "where", prepare_where, NULL },
   { "bias_add", prepare_binary, &(const BinaryParam){ add_row } },
   { NULL, NULL, NULL },
 };

@@ -88,6 +88,7 @@ GradusKernel *gradus_cpu_unsupported (const GradusKernelRequest *request, GError
 #define GRADUS_CPU_DECLARE(level)                             \
   extern const GradusCpuRow gradus_cpu_unary_rows_##level[];  \
   extern const GradusCpuRow gradus_cpu_binary_rows_##level[]; \
+  extern const GradusCpuRow gradus_cpu_axis_rows_##level[];   \
   extern const GradusCpuRow gradus_cpu_reduce_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_shape_rows_##level[];  \
   extern const GradusCpuRow gradus_cpu_place_rows_##level[];  \

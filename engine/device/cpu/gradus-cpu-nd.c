@@ -67,7 +67,8 @@ gradus_cpu_nd_collapse (GradusCpuNd *nd)
   if (rank == 0)
     {
       nd->dims[0] = 1;
-      nd->strides[0][0] = nd->strides[1][0] = 1;
+      for (guint k = 0; k < GRADUS_CPU_ND_OPERANDS; k++)
+        nd->strides[k][0] = 1;
       rank = 1;
     }
   nd->rank = rank;

@@ -5,13 +5,13 @@
 
 G_BEGIN_DECLS
 
-#define GRADUS_CPU_ND_OPERANDS 2
+#define GRADUS_CPU_ND_OPERANDS 3
 
 /**
  * GradusCpuNd:
  *
  * A loop nest over an array and what is read beside it: @dims of the loops, and per operand a stride
- * in elements for each (0 where it is repeated). Collapsed: loops that are one loop for all operands
+ * in elements for each (0 where it is repeated, and for operands that there are not). Collapsed: loops that are one loop for all operands
  * are joined, loops of size 1 are gone. The last loop is @inner, the others together @outer rows.
  */
 typedef struct
@@ -39,13 +39,14 @@ void gradus_cpu_nd_collapse   (GradusCpuNd *nd);
 static inline void
 gradus_cpu_nd_seek (const GradusCpuNd *nd, gint64 row, GradusCpuNdAt *at)
 {
-  at->offset[0] = at->offset[1] = 0;
+  for (guint k = 0; k < GRADUS_CPU_ND_OPERANDS; k++)
+    at->offset[k] = 0;
   for (gint i = (gint) nd->rank - 2; i >= 0; i--)
     {
       at->index[i] = row % nd->dims[i];
       row /= nd->dims[i];
-      at->offset[0] += at->index[i] * nd->strides[0][i];
-      at->offset[1] += at->index[i] * nd->strides[1][i];
+      for (guint k = 0; k < GRADUS_CPU_ND_OPERANDS; k++)
+        at->offset[k] += at->index[i] * nd->strides[k][i];
     }
 }
 
@@ -54,12 +55,12 @@ gradus_cpu_nd_next (const GradusCpuNd *nd, GradusCpuNdAt *at)
 {
   for (gint i = (gint) nd->rank - 2; i >= 0; i--)
     {
-      at->offset[0] += nd->strides[0][i];
-      at->offset[1] += nd->strides[1][i];
+      for (guint k = 0; k < GRADUS_CPU_ND_OPERANDS; k++)
+        at->offset[k] += nd->strides[k][i];
       if (++at->index[i] < nd->dims[i])
         return;
-      at->offset[0] -= nd->strides[0][i] * nd->dims[i];
-      at->offset[1] -= nd->strides[1][i] * nd->dims[i];
+      for (guint k = 0; k < GRADUS_CPU_ND_OPERANDS; k++)
+        at->offset[k] -= nd->strides[k][i] * nd->dims[i];
       at->index[i] = 0;
     }
 }

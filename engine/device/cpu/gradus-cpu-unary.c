@@ -4,6 +4,7 @@
 #include "device/cpu/gradus-cpu-kernel.h"
 #include "device/cpu/gradus-cpu-math.h"
 
+#include <math.h>
 #include <string.h>
 
 /* One value in, one value out; the gradients have two in. */
@@ -27,6 +28,7 @@ typedef struct
 #define SELU_ALPHA 1.67326324235437728482f
 #define SQRT_HALF 0.70710678118654752440f
 #define SQRT_2_PI 0.79788456080286535588f
+#define TWO_SQRT_PI 1.12837916709551257390f
 #define INV_SQRT_2PI 0.39894228040143267794f
 
 #define TILE_RANGE(k)                                     \
@@ -151,6 +153,43 @@ DEFINE_UNARY (square, x *x)
 DEFINE_UNARY (negative, -x)
 DEFINE_UNARY (abs, x < 0.0f ? -x : x)
 
+DEFINE_UNARY (sin, sinf (x))
+DEFINE_UNARY (cos, cosf (x))
+DEFINE_UNARY (tan, tanf (x))
+DEFINE_UNARY (asin, asinf (x))
+DEFINE_UNARY (acos, acosf (x))
+DEFINE_UNARY (atan, atanf (x))
+DEFINE_UNARY (sinh, sinhf (x))
+DEFINE_UNARY (cosh, coshf (x))
+DEFINE_UNARY (asinh, asinhf (x))
+DEFINE_UNARY (acosh, acoshf (x))
+DEFINE_UNARY (atanh, atanhf (x))
+DEFINE_UNARY (erf, gradus_erf (x))
+DEFINE_UNARY (reciprocal, 1.0f / x)
+DEFINE_UNARY (log1p, log1pf (x))
+DEFINE_UNARY (expm1, expm1_small (x))
+DEFINE_UNARY (floor, floorf (x))
+DEFINE_UNARY (ceil, ceilf (x))
+DEFINE_UNARY (round, nearbyintf (x))
+DEFINE_UNARY (sign, x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : x))
+DEFINE_UNARY (is_nan, x != x ? 1.0f : 0.0f)
+DEFINE_UNARY (is_inf, x == INFINITY || x == -INFINITY ? 1.0f : 0.0f)
+
+DEFINE_GRAD (sin, g *cosf (v))
+DEFINE_GRAD (cos, -g * sinf (v))
+DEFINE_GRAD (tan, g *(1.0f + tanf (v) * tanf (v)))
+DEFINE_GRAD (asin, g / sqrtf ((1.0f - v) * (1.0f + v)))
+DEFINE_GRAD (acos, -g / sqrtf ((1.0f - v) * (1.0f + v)))
+DEFINE_GRAD (atan, g / (1.0f + v * v))
+DEFINE_GRAD (sinh, g *coshf (v))
+DEFINE_GRAD (cosh, g *sinhf (v))
+DEFINE_GRAD (asinh, g / sqrtf (1.0f + v * v))
+DEFINE_GRAD (acosh, g / sqrtf ((v - 1.0f) * (v + 1.0f)))
+DEFINE_GRAD (atanh, g / ((1.0f - v) * (1.0f + v)))
+DEFINE_GRAD (erf, g *TWO_SQRT_PI *gradus_exp (-v * v))
+DEFINE_GRAD (reciprocal, -g * v * v)
+DEFINE_GRAD (log1p, g / (1.0f + v))
+DEFINE_GRAD (expm1, g *(v + 1.0f))
 DEFINE_GRAD (relu, v > 0.0f ? g : 0.0f)
 DEFINE_GRAD (relu6, v > 0.0f && v < 6.0f ? g : 0.0f)
 DEFINE_GRAD (leaky_relu, v < 0.0f ? alpha * g : g)
@@ -392,6 +431,11 @@ prepare_cast (const GradusKernelRequest *request, gconstpointer param, GError **
     #name "_grad", prepare_unary, &(const UnaryParam) { name##_grad_tile, NULL, alpha, ns } \
   }
 
+#define STEP_ROW(name)                                                          \
+  {                                                                             \
+    #name, prepare_unary, &(const UnaryParam) { name##_tile, NULL, FALSE, 0.7 } \
+  }
+
 const GradusCpuRow GRADUS_CPU_ROWS (unary)[] = {
   UNARY_ROW (relu, FALSE, 0.5),
   UNARY_ROW (relu6, FALSE, 0.5),
@@ -412,6 +456,27 @@ const GradusCpuRow GRADUS_CPU_ROWS (unary)[] = {
   UNARY_ROW (square, FALSE, 0.5),
   UNARY_ROW (negative, FALSE, 0.5),
   UNARY_ROW (abs, FALSE, 0.5),
+  UNARY_ROW (sin, FALSE, 10),
+  UNARY_ROW (cos, FALSE, 10),
+  UNARY_ROW (tan, FALSE, 15),
+  UNARY_ROW (asin, FALSE, 10),
+  UNARY_ROW (acos, FALSE, 10),
+  UNARY_ROW (atan, FALSE, 10),
+  UNARY_ROW (sinh, FALSE, 15),
+  UNARY_ROW (cosh, FALSE, 15),
+  UNARY_ROW (asinh, FALSE, 15),
+  UNARY_ROW (acosh, FALSE, 15),
+  UNARY_ROW (atanh, FALSE, 15),
+  UNARY_ROW (erf, FALSE, 2),
+  UNARY_ROW (reciprocal, FALSE, 0.7),
+  UNARY_ROW (log1p, FALSE, 10),
+  UNARY_ROW (expm1, FALSE, 2),
+  STEP_ROW (floor),
+  STEP_ROW (ceil),
+  STEP_ROW (round),
+  STEP_ROW (sign),
+  STEP_ROW (is_nan),
+  STEP_ROW (is_inf),
   { "add_n", prepare_add_n, NULL },
   { "affine", prepare_affine, NULL },
   { "cast", prepare_cast, NULL },

@@ -291,6 +291,7 @@ add_rows (GradusCpuDevice *self, const GradusCpuRow *rows)
   {                                                     \
     add_rows (self, gradus_cpu_unary_rows_##level);     \
     add_rows (self, gradus_cpu_binary_rows_##level);    \
+    add_rows (self, gradus_cpu_axis_rows_##level);      \
     add_rows (self, gradus_cpu_reduce_rows_##level);    \
     add_rows (self, gradus_cpu_shape_rows_##level);     \
     add_rows (self, gradus_cpu_place_rows_##level);     \
