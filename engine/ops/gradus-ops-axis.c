@@ -2,6 +2,9 @@
 #include "config.h"
 
 #include "ops/gradus-op-axis.h"
+
+#include <inttypes.h>
+
 #include "ops/gradus-op-family.h"
 
 /* What works along one axis: the attribute “axis”, counted from the end where it is negative. */

@@ -132,37 +132,6 @@ typedef struct
   RowFunc row;
 } BinaryParam;
 
-static void
-where_tile (gpointer data, guint tile)
-{
-  const GradusCpuCall *call = data;
-  const Binary *k = (const Binary *) call->kernel;
-  const GradusCpuNd *nd = &k->nd;
-  const float *c = call->args->inputs[0], *a = call->args->inputs[1], *b = call->args->inputs[2];
-  float *y = call->args->outputs[0];
-  const gint64 *last[GRADUS_CPU_ND_OPERANDS] = { nd->strides[0] + nd->rank - 1, nd->strides[1] + nd->rank - 1,
-                                                 nd->strides[2] + nd->rank - 1 };
-  gint64 begin = k->rows_per_tile == 0 ? (gint64) tile * GRADUS_CPU_TILE : tile * k->rows_per_tile;
-  gint64 end = k->rows_per_tile == 0 ? 1 : MIN (begin + k->rows_per_tile, nd->outer);
-  gint64 first = k->rows_per_tile == 0 ? begin : 0;
-  gint64 n = k->rows_per_tile == 0 ? MIN (GRADUS_CPU_TILE, nd->inner - begin) : nd->inner;
-  GradusCpuNdAt at;
-
-  begin = k->rows_per_tile == 0 ? 0 : begin;
-  gradus_cpu_nd_seek (nd, begin, &at);
-  for (gint64 row = begin; row < end; row++)
-    {
-      const float *cr = c + at.offset[0] + first * *last[0], *ar = a + at.offset[1] + first * *last[1];
-      const float *br = b + at.offset[2] + first * *last[2];
-      float *yr = y + row * nd->inner + first;
-      gint64 sc = *last[0], sa = *last[1], sb = *last[2];
-
-      for (gint64 i = 0; i < n; i++)
-        yr[i] = cr[i * sc] != 0.0f ? ar[i * sa] : br[i * sb];
-      gradus_cpu_nd_next (nd, &at);
-    }
-}
-
 /* The loop nest of a call whose @n_inputs operands are repeated to the output, cut into tiles. */
 static GradusKernel *
 new_broadcast (const GradusKernelRequest *request, guint n_inputs, GradusTileFunc tile, RowFunc row, GError **error)
