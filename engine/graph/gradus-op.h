@@ -65,8 +65,8 @@ typedef struct
  * @gradient: given the gradients of the outputs (GRADUS_NO_VALUE where none flows), emits nodes and
  *   gives the gradients of the inputs. An entry of input_gradients is GRADUS_NO_VALUE on entry where
  *   nobody wants it and GRADUS_WANTED_GRADIENT where somebody does; on return the latter are values,
- *   or GRADUS_NO_VALUE where none is defined. Only output 0 is
- *   differentiable. NULL: the op is not differentiable.
+ *   or GRADUS_NO_VALUE where none is defined. NULL: the op is not differentiable.
+ * @n_differentiable: of how many outputs, the first ones, a gradient is taken; 0 for one
  * @gradient_needs: GRADUS_NEEDS_*
  * @no_gradient: bit i: input i is given, not learned (a target, a rate): no gradient flows to it
  * @shape_only: bit i: of input i only the shape is read, so its memory may be gone
@@ -96,6 +96,7 @@ struct _GradusOp
                         const GradusValueId *output_gradients,
                         GradusValueId       *input_gradients,
                         GError             **error);
+  guint                n_differentiable;
   guint32              gradient_needs;
   guint32              no_gradient;
   guint32              shape_only;

@@ -24,6 +24,8 @@ extern const GradusOp gradus_ops_unary[];
 extern const GradusOp gradus_ops_axis[];
 extern const GradusOp gradus_ops_softmax[];
 extern const GradusOp gradus_ops_random[];
+extern const GradusOp gradus_ops_recurrent[];
+extern const GradusOp gradus_ops_sequence[];
 extern const GradusOp gradus_ops_norm[];
 extern const GradusOp gradus_ops_norm_sample[];
 extern const GradusOp gradus_ops_loss[];

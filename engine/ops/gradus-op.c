@@ -17,6 +17,8 @@ static const GradusOp *const families[] = {
   gradus_ops_axis,
   gradus_ops_softmax,
   gradus_ops_random,
+  gradus_ops_recurrent,
+  gradus_ops_sequence,
   gradus_ops_norm,
   gradus_ops_norm_sample,
   gradus_ops_loss,

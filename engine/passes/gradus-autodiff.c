@@ -24,6 +24,12 @@ is_wanted (Autodiff *self, const GradusNode *node, guint i)
          && (i >= 32 || (closed & (1u << i)) == 0);
 }
 
+static guint
+n_differentiable (const GradusNode *node)
+{
+  return MIN (node->n_outputs, MAX (1, node->op->n_differentiable));
+}
+
 /* A value depends on a variable if it is one or if a node between them passes the dependence on. */
 static void
 mark_needed (Autodiff *self, const GradusValueId *variables, guint n_variables)
@@ -38,8 +44,8 @@ mark_needed (Autodiff *self, const GradusValueId *variables, guint n_variables)
       for (guint j = 0; j < node->n_inputs; j++)
         needed |= is_wanted (self, node, j);
       /* No gradient flows out of the others. */
-      if (node->n_outputs > 0)
-        self->needed[node->outputs[0]] |= needed;
+      for (guint j = 0; j < n_differentiable (node); j++)
+        self->needed[node->outputs[j]] |= needed;
     }
 }
 
@@ -89,9 +95,11 @@ static gboolean
 differentiate_node (Autodiff *self, const GradusNode *node, GError **error)
 {
   g_autofree GradusValueId *gradients = NULL, *outputs = NULL;
-  gboolean                  any = FALSE;
+  gboolean                  any = FALSE, reached = FALSE;
 
-  if (node->n_outputs == 0 || self->contributions[node->outputs[0]] == NULL)
+  for (guint i = 0; i < n_differentiable (node); i++)
+    reached |= self->contributions[node->outputs[i]] != NULL;
+  if (!reached)
     return TRUE;
 
   gradients = g_new (GradusValueId, MAX (node->n_inputs, 1));
@@ -109,8 +117,10 @@ differentiate_node (Autodiff *self, const GradusNode *node, GError **error)
   outputs = g_new (GradusValueId, node->n_outputs);
   for (guint i = 0; i < node->n_outputs; i++)
     outputs[i] = GRADUS_NO_VALUE;
-  if (!collect (self, node->outputs[0], &outputs[0], error)
-      || !node->op->gradient (self->program, node, outputs, gradients, error))
+  for (guint i = 0; i < n_differentiable (node); i++)
+    if (!collect (self, node->outputs[i], &outputs[i], error))
+      return FALSE;
+  if (!node->op->gradient (self->program, node, outputs, gradients, error))
     return FALSE;
   /* Last input first: collect() turns the order round. */
   for (guint i = node->n_inputs; i-- > 0;)

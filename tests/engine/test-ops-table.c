@@ -31,7 +31,7 @@ test_complete (gconstpointer data)
   if (op->max_inputs != G_MAXUINT)
     g_assert_cmphex ((op->updates | op->shape_only | op->no_gradient) >> op->max_inputs, ==, 0);
   if (op->gradient == NULL)
-    g_assert_cmphex (op->gradient_needs | op->no_gradient, ==, 0);
+    g_assert_cmphex (op->gradient_needs, ==, 0);
   g_assert_true (gradus_op_find (op->name) == op);
 }
 
@@ -114,7 +114,7 @@ check_cost (const GradusOp *op, const GradusOpCase *c, gint64 batch)
   g_assert_true (cost.flops >= 0 && cost.flops < 1e12);
   g_assert_true (cost.bytes_read >= 0 && cost.bytes_written >= 0);
   if (!op->alias && gradus_shape_count (&in[0].shape) > 0)
-    g_assert_cmpfloat (cost.bytes_read, >, 0);
+    g_assert_true (cost.bytes_read > 0 || op->shape_only == (1u << op->max_inputs) - 1);
 }
 
 static void

@@ -101,6 +101,9 @@ GradusKernel *gradus_cpu_unsupported (const GradusKernelRequest *request, GError
   extern const GradusCpuRow gradus_cpu_norm_sample_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_softmax_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_random_rows_##level[]; \
+  extern const GradusCpuRow gradus_cpu_recurrent_rows_##level[]; \
+  extern const GradusCpuRow gradus_cpu_recurrent_grad_rows_##level[]; \
+  extern const GradusCpuRow gradus_cpu_sequence_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_optimizer_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_step_rows_##level[];   \
   extern const GradusCpuRow gradus_cpu_penalty_rows_##level[];

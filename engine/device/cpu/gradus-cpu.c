@@ -304,6 +304,9 @@ add_rows (GradusCpuDevice *self, const GradusCpuRow *rows)
     add_rows (self, gradus_cpu_norm_sample_rows_##level); \
     add_rows (self, gradus_cpu_softmax_rows_##level);   \
     add_rows (self, gradus_cpu_random_rows_##level);    \
+    add_rows (self, gradus_cpu_recurrent_rows_##level); \
+    add_rows (self, gradus_cpu_recurrent_grad_rows_##level); \
+    add_rows (self, gradus_cpu_sequence_rows_##level);  \
     add_rows (self, gradus_cpu_optimizer_rows_##level); \
     add_rows (self, gradus_cpu_step_rows_##level);      \
     add_rows (self, gradus_cpu_penalty_rows_##level);   \
