@@ -18,6 +18,9 @@ static const GradusLayerClass *const classes[] = {
   &gradus_layer_batch_normalization,
 };
 
+const char *const gradus_call_mask_names[GRADUS_N_CALL_MASKS] = { "mask", "query_mask", "value_mask",
+                                                                  "key_mask", "attention_mask" };
+
 static const char *const padding_names[] = { "valid", "same", NULL };
 
 const GradusLayerClass *
@@ -66,6 +69,11 @@ gradus_layer_free (GradusLayer *self)
 {
   g_free (self->name);
   g_free (self->pointer);
+  for (guint i = 0; i < n_args (self->klass); i++)
+    {
+      g_free (self->args[i].text);
+      g_clear_pointer (&self->args[i].floats, g_array_unref);
+    }
   g_free (self->args);
   g_free (self);
 }
@@ -76,6 +84,12 @@ read_ints (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, 
 {
   g_autoptr (GradusJsonArray) array = NULL;
 
+  if (JSON_NODE_HOLDS_VALUE (node) && spec->kind == GRADUS_ARG_AXES)
+    {
+      arg->n = 1;
+      arg->ints[0] = gradus_json_int (config, spec->name, spec->min, spec->max, 0);
+      return TRUE;
+    }
   if (JSON_NODE_HOLDS_VALUE (node) && spec->kind == GRADUS_ARG_PAIR)
     {
       arg->n = 2;
@@ -94,6 +108,53 @@ read_ints (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, 
   for (guint i = 0; i < arg->n; i++)
     arg->ints[i] = gradus_json_array_int (array, i, spec->min, spec->max);
   return TRUE;
+}
+
+/* Whether every leaf of @node is a number and they are at most @most together. */
+static gboolean
+collect_floats (JsonNode *node, gsize most, GArray *floats)
+{
+  double value;
+
+  if (JSON_NODE_HOLDS_ARRAY (node))
+    {
+      JsonArray *array = json_node_get_array (node);
+
+      for (guint i = 0; i < json_array_get_length (array); i++)
+        if (!collect_floats (json_array_get_element (array, i), most, floats))
+          return FALSE;
+      return TRUE;
+    }
+  if (!JSON_NODE_HOLDS_VALUE (node) || floats->len >= most
+      || (json_node_get_value_type (node) != G_TYPE_INT64 && json_node_get_value_type (node) != G_TYPE_DOUBLE))
+    return FALSE;
+  value = json_node_get_double (node);
+  g_array_append_val (floats, value);
+  return TRUE;
+}
+
+static gboolean
+read_floats (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, GradusArg *arg)
+{
+  g_clear_pointer (&arg->floats, g_array_unref);
+  arg->floats = g_array_new (FALSE, FALSE, sizeof (double));
+  if (collect_floats (node, (gsize) spec->max, arg->floats) && arg->floats->len > 0)
+    return TRUE;
+  gradus_json_refuse (config, spec->name, _("A number or a list of at most %.0f numbers is wanted."),
+                      spec->max);
+  return FALSE;
+}
+
+static gboolean
+read_text (const GradusArgSpec *spec, GradusJsonObject *config, GradusArg *arg)
+{
+  const char *text = gradus_json_string (config, spec->name, NULL);
+
+  if (text != NULL && strlen (text) > spec->max)
+    gradus_json_refuse (config, spec->name, _("At most %.0f characters are taken here."), spec->max);
+  g_free (arg->text);
+  arg->text = g_strdup (text);
+  return !gradus_json_failed (config);
 }
 
 /* A name, or Keras 3's {"module": "builtins", "class_name": "function", "config": "relu"}. */
@@ -179,7 +240,12 @@ read_arg (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, G
       break;
     case GRADUS_ARG_PAIR:
     case GRADUS_ARG_DIMS:
+    case GRADUS_ARG_AXES:
       return read_ints (spec, config, node, arg);
+    case GRADUS_ARG_TEXT:
+      return read_text (spec, config, arg);
+    case GRADUS_ARG_FLOATS:
+      return read_floats (spec, config, node, arg);
     case GRADUS_ARG_PADDING:
       arg->i = gradus_json_enum (config, spec->name, padding_names, 0);
       break;
@@ -249,6 +315,23 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
     case GRADUS_ARG_BOOL:
       json_node_set_boolean (node, arg->i != 0);
       break;
+    case GRADUS_ARG_TEXT:
+      json_node_set_string (node, arg->text);
+      break;
+    case GRADUS_ARG_FLOATS:
+      array = json_array_new ();
+      for (guint i = 0; i < arg->floats->len; i++)
+        json_array_add_double_element (array, g_array_index (arg->floats, double, i));
+      json_node_init_array (node, array);
+      json_array_unref (array);
+      break;
+    case GRADUS_ARG_AXES:
+      if (arg->n == 1)
+        {
+          json_node_set_int (node, arg->ints[0]);
+          break;
+        }
+      G_GNUC_FALLTHROUGH;
     case GRADUS_ARG_PAIR:
     case GRADUS_ARG_DIMS:
       array = json_array_new ();

@@ -17,6 +17,9 @@ typedef enum
   GRADUS_ARG_PADDING,     /* i: 0 valid, 1 same */
   GRADUS_ARG_ACTIVATION,
   GRADUS_ARG_INITIALIZER,
+  GRADUS_ARG_AXES,        /* ints: one number or a list, each from min to max */
+  GRADUS_ARG_TEXT,        /* text: at most max bytes */
+  GRADUS_ARG_FLOATS,      /* floats: a number or a list, nested or not, of at most max */
   GRADUS_ARG_SEED,        /* i; null: no seed of its own */
   GRADUS_ARG_ONLY,        /* Keras has it; here only null or the default */
 } GradusArgKind;
@@ -42,6 +45,8 @@ typedef struct
   double                  f;
   guint                   n;
   gint64                  ints[GRADUS_MAX_RANK];
+  char                   *text;
+  GArray                 *floats; /* of double */
   const GradusActivation *activation;
   GradusInitializer       initializer;
 } GradusArg;
@@ -55,7 +60,7 @@ typedef struct
   gboolean                 statistic; /* not trained by the gradient */
   const GradusInitializer *initializer;
 } GradusWeightSpec;
-#define GRADUS_LAYER_MAX_WEIGHTS 4
+#define GRADUS_LAYER_MAX_WEIGHTS 12
 
 /* A layer may make states beside its output, as a recurrent layer does. */
 #define GRADUS_LAYER_MAX_OUTPUTS 5
@@ -76,10 +81,50 @@ typedef enum
   GRADUS_MASK_OWN,
 } GradusMaskRule;
 
+/* Tensors that may be given to a call beside the inputs, each a mask with 1 for what is seen. */
+typedef enum
+{
+  GRADUS_CALL_MASK,
+  GRADUS_CALL_QUERY_MASK,
+  GRADUS_CALL_VALUE_MASK,
+  GRADUS_CALL_KEY_MASK,
+  GRADUS_CALL_ATTENTION_MASK,
+  GRADUS_N_CALL_MASKS,
+} GradusCallMask;
+/* What Keras calls them. */
+extern const char *const gradus_call_mask_names[GRADUS_N_CALL_MASKS];
+
+/**
+ * GradusCallOptions:
+ * @training: 0 or 1 where the call says so itself; -1 otherwise
+ * @causal: use_causal_mask
+ * @n_masks, @mask: how many, and for each kind 1 + which of them it is, or 0
+ *
+ * What a call is given beside its inputs. The masks stand after these, in the order of the call.
+ */
+typedef struct
+{
+  gint8    training;
+  gboolean causal;
+  guint    n_masks;
+  guint8   mask[GRADUS_N_CALL_MASKS];
+} GradusCallOptions;
+#define GRADUS_CALL_OPTIONS_NONE ((GradusCallOptions){ .training = -1 })
+
+/* Of GradusLayerClass.call. */
+typedef enum
+{
+  GRADUS_CALL_CAUSAL = 1 << 0,
+  GRADUS_CALL_SEPARATE = 1 << 1, /* the inputs are arguments of their own, no list of them */
+  GRADUS_CALL_MASKS = 1 << 2,    /* query_mask, value_mask, key_mask and attention_mask */
+  GRADUS_CALL_ONE_MASK = 1 << 3, /* mask */
+} GradusCallFlags;
+
 /**
  * GradusLayerBuild:
  * @masks: one an input, float32 (None, time) with 1 for a real step and 0 for padding;
  *   GRADUS_NO_VALUE where there is none
+ * @options, @mask_inputs, @mask_shapes: what the call was given beside the inputs
  * @states: (out): the outputs after the first of a layer that has several
  * @output_mask: (out): of a layer with GRADUS_MASK_OWN; GRADUS_NO_VALUE before the call
  *
@@ -94,6 +139,9 @@ typedef struct
   const GradusShape   *shapes; /* of the inputs */
   const GradusValueId *masks;
   guint                n_inputs;
+  GradusCallOptions    options;
+  const GradusValueId *mask_inputs;
+  const GradusShape   *mask_shapes;
   GradusShape          output_shape;
   GradusValueId        output; /* (out) */
   GradusValueId        logits; /* (out): what a softmax at the end was given */
@@ -106,13 +154,15 @@ typedef struct
  * @args: ended by a NULL name
  * @infer: the output's shape (@output has room for GRADUS_LAYER_MAX_OUTPUTS), or an error that says what was met and wanted and what to do (the
  *   layer's name is put before it by the caller)
- * @weights: fills up to GRADUS_LAYER_MAX_WEIGHTS and returns how many; NULL: none
+ * @weights: given the shapes of all inputs (of three at least; of a rank of 0 where there is no such
+ *   input), fills up to GRADUS_LAYER_MAX_WEIGHTS and returns how many; NULL: none
  * @update_op, @update: the op of a training step that leaves something to be kept, and what keeps
  *   it, at the end of the step; NULL: nothing
  * @mask: what becomes of the inputs' masks
  * @n_outputs: NULL: one
  * @free_time: works on sequences of unknown length (GRADUS_DIM_TIME), although it drops masks; the
  *   layers that do not drop them do anyhow
+ * @call: GradusCallFlags
  *
  * One row a layer.
  */
@@ -127,7 +177,7 @@ typedef struct
                      guint              n_inputs,
                      GradusShape       *output,
                      GError           **error);
-  guint (*weights) (const GradusLayer *layer, const GradusShape *input, GradusWeightSpec *weights);
+  guint (*weights) (const GradusLayer *layer, const GradusShape *inputs, GradusWeightSpec *weights);
   gboolean (*build) (const GradusLayer *layer, GradusLayerBuild *build, GError **error);
   const char *update_op;
   gboolean (*update) (const GradusLayer *layer,
@@ -137,7 +187,11 @@ typedef struct
   GradusMaskRule mask;
   guint (*n_outputs) (const GradusLayer *layer);
   gboolean free_time;
+  guint    call;
 } GradusLayerClass;
+
+/* As many inputs may decide on the shapes of weights. */
+#define GRADUS_LAYER_MAX_BUILT 3
 
 struct _GradusLayer
 {
@@ -150,7 +204,7 @@ struct _GradusLayer
   GradusShape             input_shape;
   GradusDType             input_dtype;
   /* Filled when the first use is known. */
-  GradusShape             built_shape; /* of its first input */
+  GradusShape             built_shapes[GRADUS_LAYER_MAX_BUILT]; /* of its first inputs */
   gboolean                is_built;
 };
 

@@ -20,8 +20,9 @@ typedef struct
 {
   guint         layer;
   guint         index; /* which use of the layer */
-  guint         n_inputs;
+  guint         n_inputs; /* with the masks of @options */
   GradusTensor *inputs; /* of calls before this one */
+  GradusCallOptions options;
   guint         n_outputs;
   GradusShape   shapes[GRADUS_LAYER_MAX_OUTPUTS];
 } GradusCall;
@@ -46,6 +47,7 @@ gboolean gradus_model_call (GradusModel        *self,
                             guint               layer,
                             const GradusTensor *inputs,
                             guint               n_inputs,
+                            const GradusCallOptions *options,
                             GError            **error);
 /* Reading JSON; each refuses through its cursor. The layer that @object describes, appended; NULL after
  * a refusal: */
@@ -56,7 +58,8 @@ gboolean     gradus_model_read_call        (GradusModel        *model,
                                             GradusJsonObject   *root,
                                             guint               layer,
                                             const GradusTensor *inputs,
-                                            guint               n_inputs);
+                                            guint               n_inputs,
+                                            const GradusCallOptions *options);
 /* A shape under @key whose first axis is the batch. */
 gboolean     gradus_model_read_batch_shape (GradusJsonObject *config, const char *key, GradusShape *shape);
 void         gradus_model_check_policy     (GradusJsonObject *config);

@@ -10,6 +10,7 @@ typedef struct
 {
   guint   layer, index;
   GArray *inputs; /* Reference */
+  GradusCallOptions options;
   guint   call;
   gboolean done;
 } Use;
@@ -91,47 +92,128 @@ read_tensor (Use *use, GradusJsonObject *object)
          add_reference (use, &reference, object);
 }
 
-/* Keras 3: {"args": [tensor | [tensor, ..]], "kwargs": {}} */
+/* Inputs that may be named. */
+static const char *const input_names[] = { "query", "value", "key" };
+
 static gboolean
-read_node3 (Use *use, GradusJsonObject *node)
+read_named_tensor (Use *use, GradusJsonObject *kwargs, const char *name)
 {
-  g_autoptr (GradusJsonArray) args = gradus_json_array (node, "args", GRADUS_MODEL_MAX_INPUTS);
-  g_autoptr (GradusJsonObject) kwargs = gradus_json_object (node, "kwargs");
+  g_autoptr (GradusJsonObject) tensor = gradus_json_object (kwargs, name);
 
-  if (kwargs != NULL)
+  return tensor != NULL && read_tensor (use, tensor);
+}
+
+static gboolean
+is_given (GradusJsonObject *kwargs, const char *name)
+{
+  JsonNode *node = json_object_get_member (gradus_json_peek (kwargs), name);
+
+  return node != NULL && !JSON_NODE_HOLDS_NULL (node);
+}
+
+static gboolean
+takes_argument (const GradusLayerClass *klass, const char *name)
+{
+  if (g_str_equal (name, "training"))
+    return TRUE;
+  if (g_str_equal (name, "use_causal_mask"))
+    return (klass->call & GRADUS_CALL_CAUSAL) != 0;
+  if (g_str_equal (name, "mask"))
+    return (klass->call & GRADUS_CALL_ONE_MASK) != 0;
+  for (guint i = 0; i < G_N_ELEMENTS (input_names); i++)
+    if (g_str_equal (name, input_names[i]))
+      return (klass->call & GRADUS_CALL_SEPARATE) != 0;
+  for (guint i = 0; i < GRADUS_N_CALL_MASKS; i++)
+    if (g_str_equal (name, gradus_call_mask_names[i]))
+      return (klass->call & GRADUS_CALL_MASKS) != 0;
+  return FALSE;
+}
+
+/* Arguments that Keras writes although they say nothing. */
+static gboolean
+says_nothing (const char *name, JsonNode *node)
+{
+  return JSON_NODE_HOLDS_NULL (node)
+         || (g_str_equal (name, "return_attention_scores") && JSON_NODE_HOLDS_VALUE (node)
+             && json_node_get_value_type (node) == G_TYPE_BOOLEAN && !json_node_get_boolean (node));
+}
+
+static gboolean
+check_names (const GradusLayerClass *klass, GradusJsonObject *kwargs)
+{
+  JsonObject *members = gradus_json_peek (kwargs);
+  g_autoptr (GList) names = json_object_get_members (members);
+
+  for (GList *l = names; l != NULL; l = l->next)
+    if (!says_nothing (l->data, json_object_get_member (members, l->data))
+        && !takes_argument (klass, l->data))
+      gradus_json_refuse (kwargs, l->data,
+                          _("This version of Gradus takes no argument “%s” in a call of a %s layer."),
+                          (const char *) l->data, klass->name);
+  return !gradus_json_failed (kwargs);
+}
+
+/* What a call is given by name: options, then inputs, then masks. */
+static gboolean
+read_kwargs (const GradusLayerClass *klass, Use *use, GradusJsonObject *kwargs)
+{
+  if (!check_names (klass, kwargs))
+    return FALSE;
+  if (is_given (kwargs, "training"))
+    use->options.training = gradus_json_bool (kwargs, "training", FALSE);
+  if (is_given (kwargs, "use_causal_mask"))
+    use->options.causal = gradus_json_bool (kwargs, "use_causal_mask", FALSE);
+  for (guint i = 0; i < G_N_ELEMENTS (input_names); i++)
+    if (is_given (kwargs, input_names[i]) && !read_named_tensor (use, kwargs, input_names[i]))
+      return FALSE;
+  for (guint i = 0; i < GRADUS_N_CALL_MASKS; i++)
+    if (is_given (kwargs, gradus_call_mask_names[i]))
+      {
+        if (!read_named_tensor (use, kwargs, gradus_call_mask_names[i]))
+          return FALSE;
+        use->options.mask[i] = (guint8) ++use->options.n_masks;
+      }
+  return !gradus_json_failed (kwargs);
+}
+
+static gboolean
+read_argument (Use *use, GradusJsonArray *args, guint i)
+{
+  if (JSON_NODE_HOLDS_NULL (gradus_json_array_node (args, i)))
+    return TRUE;
+  if (JSON_NODE_HOLDS_ARRAY (gradus_json_array_node (args, i)))
     {
-      JsonObject *members = gradus_json_peek (kwargs);
-      g_autoptr (GList) names = json_object_get_members (members);
+      g_autoptr (GradusJsonArray) list = gradus_json_array_array (args, i, GRADUS_MODEL_MAX_INPUTS);
 
-      for (GList *l = names; l != NULL; l = l->next)
-        if (!JSON_NODE_HOLDS_NULL (json_object_get_member (members, l->data)))
-          gradus_json_refuse (kwargs, l->data,
-                              _("This version of Gradus takes no arguments of a call here."));
-    }
-  for (guint i = 0; args != NULL && i < gradus_json_array_length (args); i++)
-    {
-      if (JSON_NODE_HOLDS_ARRAY (gradus_json_array_node (args, i)))
+      for (guint j = 0; list != NULL && j < gradus_json_array_length (list); j++)
         {
-          g_autoptr (GradusJsonArray) list = gradus_json_array_array (args, i,
-                                                                      GRADUS_MODEL_MAX_INPUTS);
-
-          for (guint j = 0; list != NULL && j < gradus_json_array_length (list); j++)
-            {
-              g_autoptr (GradusJsonObject) tensor = gradus_json_array_object (list, j);
-
-              if (tensor == NULL || !read_tensor (use, tensor))
-                return FALSE;
-            }
-        }
-      else
-        {
-          g_autoptr (GradusJsonObject) tensor = gradus_json_array_object (args, i);
+          g_autoptr (GradusJsonObject) tensor = gradus_json_array_object (list, j);
 
           if (tensor == NULL || !read_tensor (use, tensor))
             return FALSE;
         }
     }
-  return !gradus_json_failed (node);
+  else
+    {
+      g_autoptr (GradusJsonObject) tensor = gradus_json_array_object (args, i);
+
+      if (tensor == NULL || !read_tensor (use, tensor))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Keras 3: {"args": [tensor | [tensor, ..]], "kwargs": {}} */
+static gboolean
+read_node3 (const GradusLayerClass *klass, Use *use, GradusJsonObject *node)
+{
+  g_autoptr (GradusJsonArray) args = gradus_json_array (node, "args", GRADUS_MODEL_MAX_INPUTS);
+  g_autoptr (GradusJsonObject) kwargs = gradus_json_object (node, "kwargs");
+
+  for (guint i = 0; args != NULL && i < gradus_json_array_length (args); i++)
+    if (!read_argument (use, args, i))
+      return FALSE;
+  return (kwargs == NULL || read_kwargs (klass, use, kwargs)) && !gradus_json_failed (node);
 }
 
 /* Keras 2: [["name", 0, 0, {}], ..] */
@@ -166,6 +248,7 @@ read_uses (GradusModel *model, GPtrArray *uses, GradusJsonObject *object)
 
       use->layer = index;
       use->index = i;
+      use->options = GRADUS_CALL_OPTIONS_NONE;
       use->inputs = g_array_new (FALSE, FALSE, sizeof (Reference));
       g_ptr_array_add (uses, use);
       if (uses->len > GRADUS_MODEL_MAX_LAYERS)
@@ -186,7 +269,7 @@ read_uses (GradusModel *model, GPtrArray *uses, GradusJsonObject *object)
         {
           g_autoptr (GradusJsonObject) node = gradus_json_array_object (nodes, i);
 
-          ok = node != NULL && read_node3 (use, node);
+          ok = node != NULL && read_node3 (layer->klass, use, node);
         }
       if (!ok)
         return FALSE;
@@ -264,7 +347,7 @@ settle_use (GradusModel *model, GradusJsonObject *root, GHashTable *table, Use *
           return TRUE;
         }
     }
-  if (!gradus_model_read_call (model, root, use->layer, inputs, use->inputs->len))
+  if (!gradus_model_read_call (model, root, use->layer, inputs, use->inputs->len, &use->options))
     return FALSE;
   use->call = model->calls->len - 1;
   use->done = TRUE;

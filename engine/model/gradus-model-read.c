@@ -10,11 +10,12 @@ gradus_model_read_call (GradusModel      *model,
                         GradusJsonObject *root,
                         guint             layer,
                         const GradusTensor *inputs,
-                        guint             n_inputs)
+                        guint             n_inputs,
+                        const GradusCallOptions *options)
 {
   GError *error = NULL;
 
-  if (gradus_model_call (model, layer, inputs, n_inputs, &error))
+  if (gradus_model_call (model, layer, inputs, n_inputs, options, &error))
     return TRUE;
   g_prefix_error (&error, "%s%s%s: ", gradus_json_file (root) ? gradus_json_file (root) : "",
                   gradus_json_file (root) ? " " : "", gradus_model_layer_at (model, layer)->pointer);
@@ -80,7 +81,7 @@ read_sequential (GradusModel *model, GradusJsonObject *root, GradusJsonObject *c
       if (object == NULL)
         return FALSE;
       if (i == 0 && g_strcmp0 (gradus_json_string (object, "class_name", NULL), "InputLayer") != 0 &&
-          (!add_input (model, config, layers) || !gradus_model_read_call (model, root, 0, NULL, 0)))
+          (!add_input (model, config, layers) || !gradus_model_read_call (model, root, 0, NULL, 0, &GRADUS_CALL_OPTIONS_NONE)))
         return FALSE;
       if ((layer = gradus_model_read_layer (model, object)) == NULL)
         return FALSE;
@@ -91,7 +92,7 @@ read_sequential (GradusModel *model, GradusJsonObject *root, GradusJsonObject *c
           return FALSE;
         }
       if (!gradus_model_read_call (model, root, model->layers->len - 1, &value,
-                 layer->klass == &gradus_layer_input ? 0 : 1))
+                 layer->klass == &gradus_layer_input ? 0 : 1, &GRADUS_CALL_OPTIONS_NONE))
         return FALSE;
       value.call = model->calls->len - 1;
     }

@@ -59,7 +59,7 @@ build_shape (GradusModel *model, guint layer)
   GradusCall  *first = NULL;
 
   if (self->klass->max_inputs <= 1)
-    return shape_array (&self->built_shape);
+    return shape_array (&self->built_shapes[0]);
   for (guint c = 0; c < model->calls->len && first == NULL; c++)
     if (gradus_model_call_at (model, c)->layer == layer)
       first = gradus_model_call_at (model, c);
@@ -69,6 +69,20 @@ build_shape (GradusModel *model, guint layer)
     json_array_add_array_element (
         shapes, shape_array (gradus_model_tensor_shape (model, first->inputs[i])));
   return shapes;
+}
+
+/* Of a layer whose inputs are arguments of their own. */
+static JsonObject *
+build_shapes (GradusLayer *layer)
+{
+  static const char *const names[] = { "query_shape", "value_shape", "key_shape" };
+  JsonObject *build = json_object_new (), *shapes = json_object_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (layer->built_shapes[i].rank > 0)
+      json_object_set_array_member (shapes, names[i], shape_array (&layer->built_shapes[i]));
+  json_object_set_object_member (build, "shapes_dict", shapes);
+  return build;
 }
 
 static JsonObject *
@@ -81,7 +95,9 @@ layer_object (GradusModel *model, guint index)
   json_object_set_string_member (object, "class_name", layer->klass->name);
   json_object_set_object_member (object, "config", layer_config (layer));
   json_object_set_null_member (object, "registered_name");
-  if (layer->is_built)
+  if (layer->is_built && (layer->klass->call & GRADUS_CALL_SEPARATE) != 0)
+    json_object_set_object_member (object, "build_config", build_shapes (layer));
+  else if (layer->is_built)
     {
       JsonObject *build = json_object_new ();
 
@@ -119,20 +135,38 @@ tensor_object (GradusModel *model, GradusTensor tensor)
 }
 
 static JsonObject *
+call_kwargs (GradusModel *model, GradusCall *call)
+{
+  guint       n_inputs = call->n_inputs - call->options.n_masks;
+  JsonObject *kwargs = json_object_new ();
+
+  if (call->options.training >= 0)
+    json_object_set_boolean_member (kwargs, "training", call->options.training);
+  if (call->options.causal)
+    json_object_set_boolean_member (kwargs, "use_causal_mask", TRUE);
+  for (guint i = 0; i < GRADUS_N_CALL_MASKS; i++)
+    if (call->options.mask[i] > 0)
+      json_object_set_object_member (
+          kwargs, gradus_call_mask_names[i], tensor_object (model, call->inputs[n_inputs + call->options.mask[i] - 1]));
+  return kwargs;
+}
+
+static JsonObject *
 inbound_node (GradusModel *model, GradusCall *call)
 {
   JsonObject *node = json_object_new ();
   JsonArray  *args = json_array_new ();
   GradusLayer *layer = gradus_model_layer_at (model, call->layer);
   /* Layers that merge get one argument, which is a list. */
-  JsonArray *list = layer->klass->max_inputs > 1 ? json_array_new () : args;
+  gboolean   joined = layer->klass->max_inputs > 1 && (layer->klass->call & GRADUS_CALL_SEPARATE) == 0;
+  JsonArray *list = joined ? json_array_new () : args;
 
-  for (guint i = 0; i < call->n_inputs; i++)
+  for (guint i = 0; i < call->n_inputs - call->options.n_masks; i++)
     json_array_add_object_element (list, tensor_object (model, call->inputs[i]));
   if (list != args)
     json_array_add_array_element (args, list);
   json_object_set_array_member (node, "args", args);
-  json_object_set_object_member (node, "kwargs", json_object_new ());
+  json_object_set_object_member (node, "kwargs", call_kwargs (model, call));
   return node;
 }
 

@@ -144,7 +144,7 @@ infer (GradusLayer *layer, const GradusShape *shapes, guint n, GradusShape *outp
       return FALSE;
   if (klass->weights == NULL)
     return TRUE;
-  n_weights = klass->weights (layer, &shapes[0], weights);
+  n_weights = klass->weights (layer, shapes, weights);
   for (guint i = 0; i < n_weights; i++)
     {
       if (gradus_shape_is_free (&weights[i].shape))
@@ -163,24 +163,24 @@ infer (GradusLayer *layer, const GradusShape *shapes, guint n, GradusShape *outp
 
 /* A shared layer's weights have one shape, so its inputs must agree. */
 static gboolean
-check_shared (GradusLayer *layer, const GradusShape *shape, GError **error)
+check_shared (GradusLayer *layer, const GradusShape *shapes, GError **error)
 {
   GradusWeightSpec a[GRADUS_LAYER_MAX_WEIGHTS], b[GRADUS_LAYER_MAX_WEIGHTS];
   guint            n;
 
   if (!layer->is_built || layer->klass->weights == NULL)
     {
-      layer->built_shape = *shape;
+      memcpy (layer->built_shapes, shapes, sizeof layer->built_shapes);
       layer->is_built = TRUE;
       return TRUE;
     }
-  n = layer->klass->weights (layer, &layer->built_shape, a);
-  layer->klass->weights (layer, shape, b);
+  n = layer->klass->weights (layer, layer->built_shapes, a);
+  layer->klass->weights (layer, shapes, b);
   for (guint i = 0; i < n; i++)
     if (!gradus_shape_equal (&a[i].shape, &b[i].shape))
       {
-        g_autofree char *first = gradus_shape_to_string (&layer->built_shape);
-        g_autofree char *other = gradus_shape_to_string (shape);
+        g_autofree char *first = gradus_shape_to_string (&layer->built_shapes[0]);
+        g_autofree char *other = gradus_shape_to_string (&shapes[0]);
 
         g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
                      _("it is used on inputs of shapes %s and %s, which need different weights. "
@@ -196,19 +196,20 @@ gradus_model_call (GradusModel *self,
                    guint        index,
                    const GradusTensor *inputs,
                    guint        n_inputs,
+                   const GradusCallOptions *options,
                    GError     **error)
 {
   GradusLayer *layer = gradus_model_layer_at (self, index);
-  g_autofree GradusShape *shapes = g_new (GradusShape, MAX (1, n_inputs));
+  g_autofree GradusShape *shapes = g_new0 (GradusShape, n_inputs + GRADUS_LAYER_MAX_BUILT);
   GradusCall *call;
   GradusShape outputs[GRADUS_LAYER_MAX_OUTPUTS] = { 0 };
 
-  for (guint i = 0; i < n_inputs; i++)
+  for (guint i = 0; i < n_inputs - options->n_masks; i++)
     shapes[i] = *gradus_model_tensor_shape (self, inputs[i]);
   if (layer->klass == &gradus_layer_input)
     outputs[0] = layer->input_shape;
-  else if (!infer (layer, shapes, n_inputs, outputs, error) ||
-           !check_shared (layer, &shapes[0], error))
+  else if (!infer (layer, shapes, n_inputs - options->n_masks, outputs, error) ||
+           !check_shared (layer, shapes, error))
     {
       g_prefix_error (error, _("Layer “%s” (%s) does not fit: "), layer->name, layer->klass->name);
       return FALSE;
@@ -216,6 +217,7 @@ gradus_model_call (GradusModel *self,
   call = g_new0 (GradusCall, 1);
   call->layer = index;
   call->n_inputs = n_inputs;
+  call->options = *options;
   call->inputs = g_memdup2 (inputs, n_inputs * sizeof *inputs);
   call->n_outputs = n_outputs (layer);
   memcpy (call->shapes, outputs, sizeof outputs);
@@ -278,7 +280,7 @@ layer_weights (GradusLayer *layer, GradusWeightSpec *weights)
 {
   if (layer->klass->weights == NULL || !layer->is_built)
     return 0;
-  return layer->klass->weights (layer, &layer->built_shape, weights);
+  return layer->klass->weights (layer, layer->built_shapes, weights);
 }
 
 GradusLayerSummary
@@ -421,21 +423,31 @@ make_call (GradusModel *model, guint index, GradusLayerBuild *build, const Gradu
   GradusLayer              *layer = gradus_model_layer_at (model, call->layer);
   g_autofree GradusValueId *inputs = g_new (GradusValueId, MAX (1, call->n_inputs));
   g_autofree GradusValueId *masks = g_new (GradusValueId, MAX (1, call->n_inputs));
-  g_autofree GradusShape   *shapes = g_new (GradusShape, MAX (1, call->n_inputs));
+  g_autofree GradusShape   *shapes = g_new0 (GradusShape, call->n_inputs + GRADUS_LAYER_MAX_BUILT);
+  guint                     n_masks = call->options.n_masks;
+  g_autofree GradusShape   *mask_shapes = g_new (GradusShape, n_masks + 1);
 
   for (guint i = 0; i < call->n_inputs; i++)
     {
       GradusTensor from = call->inputs[i];
 
       inputs[i] = made[from.call].outputs[from.output];
-      shapes[i] = *gradus_model_tensor_shape (model, from);
+      if (i < call->n_inputs - n_masks)
+        shapes[i] = *gradus_model_tensor_shape (model, from);
+      else
+        mask_shapes[i - (call->n_inputs - n_masks)] = *gradus_model_tensor_shape (model, from);
       /* A state is no sequence. */
       masks[i] = from.output == 0 ? made[from.call].mask : GRADUS_NO_VALUE;
     }
   build->inputs = inputs;
   build->masks = masks;
   build->shapes = shapes;
-  build->n_inputs = call->n_inputs;
+  build->n_inputs = call->n_inputs - n_masks;
+  build->options = call->options;
+  build->mask_inputs = inputs + build->n_inputs;
+  build->mask_shapes = mask_shapes;
+  if (call->options.training >= 0)
+    build->training = call->options.training;
   build->logits = build->output_mask = GRADUS_NO_VALUE;
   if (!build_call (model, index, build, input_dtypes, error) ||
       (layer->klass->mask == GRADUS_MASK_PASSES && !pass_mask (build, error)))

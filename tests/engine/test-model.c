@@ -123,9 +123,9 @@ static const struct
   { FUNCTIONAL (IN4 "," NODE ("Dense", "a", ", \"units\": 2", "[[[\"in\", 0, 0, {}]]]") "," NODE (
                     "Add", "s", "", "[[[\"in\", 0, 0, {}], [\"a\", 0, 0, {}]]]"), "[[\"s\", 0, 0]]"),
     "do not fit" },
-  { FUNCTIONAL (IN4 "," NODE ("Dense", "a", ", \"units\": 4", "[{\"args\": [" TENSOR ("in", "0") "], \"kwargs\": {\"training\": true}}]"),
+  { FUNCTIONAL (IN4 "," NODE ("Dense", "a", ", \"units\": 4", "[{\"args\": [" TENSOR ("in", "0") "], \"kwargs\": {\"initial\": true}}]"),
                 "[[\"a\", 0, 0]]"),
-    "no arguments of a call" },
+    "takes no argument “initial”" },
   { "{\"class_name\": \"Graph\", \"config\": {}}", "class_name" },
   { "{\"class_name\": \"Sequential\"}", "config" },
   { "{\"config\": {\"layers\": []}}", "class_name" },
