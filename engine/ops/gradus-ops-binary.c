@@ -3,15 +3,19 @@
 
 #include "ops/gradus-op-family.h"
 
-/* NumPy's rule over equal ranks, or one of the two a scalar. */
-GRADUS_INFER (infer_binary)
+/* NumPy's rule over equal ranks, or one of the two a scalar. @inputs: all of the node's, for the
+ * message. */
+static gboolean
+broadcast (const GradusNode      *node,
+           const GradusValueType *inputs,
+           const GradusShape     *a,
+           const GradusShape     *b,
+           GradusShape           *y,
+           GError               **error)
 {
-  const GradusShape *a = &inputs[0].shape, *b = &inputs[1].shape;
-  gboolean           fits = TRUE;
+  gboolean fits = TRUE;
 
-  outputs[0] = a->rank == 0 ? inputs[1] : inputs[0];
-  if (!gradus_op_check_floats (node, inputs, error))
-    return FALSE;
+  *y = a->rank == 0 ? *b : *a;
   if (a->rank == 0 || b->rank == 0)
     return TRUE;
   if (a->rank != b->rank)
@@ -19,12 +23,19 @@ GRADUS_INFER (infer_binary)
                              _ ("Both must have as many axes, or one be a single number."));
   for (guint i = 0; i < a->rank; i++)
     {
-      outputs[0].shape.dims[i] = a->dims[i] == 1 ? b->dims[i] : a->dims[i];
+      y->dims[i] = a->dims[i] == 1 ? b->dims[i] : a->dims[i];
       fits &= a->dims[i] == b->dims[i] || a->dims[i] == 1 || b->dims[i] == 1;
     }
   return fits
          || gradus_op_refuse (node, inputs, error,
                               _ ("In each axis the sizes must be equal or one of them 1."));
+}
+
+GRADUS_INFER (infer_binary)
+{
+  outputs[0].dtype = inputs[0].dtype;
+  return gradus_op_check_floats (node, inputs, error)
+         && broadcast (node, inputs, &inputs[0].shape, &inputs[1].shape, &outputs[0].shape, error);
 }
 
 /* @gradient has the shape of the output; sums it to that of input @i. */
@@ -216,13 +227,12 @@ GRADUS_GRADIENT (gradient_modulo)
 /* The type of where(condition, a, b): the three by the rule for two, one after the other. */
 GRADUS_INFER (infer_where)
 {
-  GradusValueType pair[2] = { inputs[1], inputs[2] };
+  GradusShape chosen;
 
-  if (!gradus_op_check_floats (node, inputs, error) || !infer_binary (node, pair, outputs, error))
-    return FALSE;
-  pair[0] = inputs[0];
-  pair[1] = outputs[0];
-  return infer_binary (node, pair, outputs, error);
+  outputs[0].dtype = inputs[0].dtype;
+  return gradus_op_check_floats (node, inputs, error)
+         && broadcast (node, inputs, &inputs[1].shape, &inputs[2].shape, &chosen, error)
+         && broadcast (node, inputs, &inputs[0].shape, &chosen, &outputs[0].shape, error);
 }
 
 GRADUS_GRADIENT (gradient_where)
