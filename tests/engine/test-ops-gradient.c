@@ -235,7 +235,9 @@ test_op (gconstpointer data)
       read |= check_case (op, c, 1);
       checked++;
     }
-  g_assert_cmpuint (checked, >, 0);
+  /* Where no input is to be learned there is nothing to check. */
+  if (op->max_inputs > 31 || op->no_gradient + 1 != 1u << op->max_inputs)
+    g_assert_cmpuint (checked, >, 0);
   g_assert_cmphex (read, ==, op->gradient_needs);
 }
 
