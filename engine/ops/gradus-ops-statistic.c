@@ -61,6 +61,17 @@ rows_of (const GradusReferenceCall *call)
   return n > 0 ? gradus_op_count (&call->input_types[0]) / n : 0;
 }
 
+static gint64
+first_greatest (const double *x, gint64 n)
+{
+  gint64 best = 0;
+
+  for (gint64 i = 1; i < n; i++)
+    if (x[i] > x[best])
+      best = i;
+  return best;
+}
+
 static double
 target (const GradusReferenceCall *call, gint64 r, gint64 c, gint64 n)
 {
@@ -136,6 +147,24 @@ GRADUS_REFERENCE (reference_in_top_k)
     }
 }
 
+/* values -> where the first greatest of each row stands */
+GRADUS_INFER (infer_arg_max)
+{
+  if (inputs[0].shape.rank < 1)
+    return gradus_op_refuse (node, inputs, error, _ ("Input %u must have at least one axis."), 1);
+  outputs[0].dtype = GRADUS_DTYPE_INT32;
+  outputs[0].shape = without_last (&inputs[0].shape);
+  return gradus_op_check_floats (node, inputs, error);
+}
+
+GRADUS_REFERENCE (reference_arg_max)
+{
+  gint64 n = last_of (&call->input_types[0]);
+
+  for (gint64 r = 0; r < rows_of (call); r++)
+    call->outputs[0][r] = (double) first_greatest (call->inputs[0] + r * n, n);
+}
+
 /* predictions, targets, ascending thresholds f32 [T], [weights] -> [T, 4]: weights of true positives,
  * false positives, true negatives, false negatives at each */
 GRADUS_INFER (infer_threshold_counts)
@@ -193,17 +222,6 @@ GRADUS_INFER (infer_confusion_counts)
   n = MAX (2, last_of (&inputs[0]));
   statistic_type (&outputs[0], n, n);
   return TRUE;
-}
-
-static gint64
-first_greatest (const double *x, gint64 n)
-{
-  gint64 best = 0;
-
-  for (gint64 i = 1; i < n; i++)
-    if (x[i] > x[best])
-      best = i;
-  return best;
 }
 
 static gint64
@@ -303,6 +321,7 @@ static const GradusOpCase weighted_sum_cases[] = {
 static const GradusOpCase in_top_k_cases[] = {
   { "f32[B,10] i32<10[B]", "k=3" }, { "f32[B,3,4] i32<4[B,3]", "k=2" }, { NULL },
 };
+static const GradusOpCase arg_max_cases[] = { { "f32[B,5]", NULL }, { "f32[B,3,4]", NULL }, { NULL } };
 static const GradusOpCase threshold_cases[] = {
   { "f32%[B,5] i32<5[B] f32=0.5[1] -", NULL },
   { "f32%[B,1] f32=1[B,1] f32=0.3[3] f32+[B]", NULL },
@@ -338,6 +357,7 @@ static const GradusOpCase residual_cases[] = {
 const GradusOp gradus_ops_statistic[] = {
   ROW (weighted_sum, 1, 2, NULL, weighted_sum_cases),
   ROW (in_top_k, 2, 2, top_attrs, in_top_k_cases),
+  ROW (arg_max, 1, 1, NULL, arg_max_cases),
   ROW (threshold_counts, 3, 4, threshold_attrs, threshold_cases),
   ROW (confusion_counts, 2, 3, confusion_attrs, confusion_cases),
   ROW (class_counts, 2, 3, class_attrs, class_cases),

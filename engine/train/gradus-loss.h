@@ -9,64 +9,87 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  GRADUS_LOSS_SPARSE_CROSSENTROPY,
-  GRADUS_LOSS_CROSSENTROPY,
-  GRADUS_LOSS_SQUARED_ERROR,
-  GRADUS_LOSS_ABSOLUTE_ERROR,
+  GRADUS_LOSS_SPARSE,      /* crossentropy of one class index */
+  GRADUS_LOSS_CATEGORICAL, /* crossentropy of a number a class */
+  GRADUS_LOSS_BINARY,      /* crossentropy of each output by itself */
+  GRADUS_LOSS_BINARY_FOCAL,
+  GRADUS_LOSS_CATEGORICAL_FOCAL,
+  GRADUS_LOSS_CTC,
+  GRADUS_LOSS_PLAIN, /* prediction and target, one op */
 } GradusLossKind;
 
 typedef struct
 {
   GradusLossKind kind;
-  gboolean       from_logits;
+  const char    *name, *also; /* Keras's function name; another name, or NULL */
+  const char    *class_name;
+  const char    *op;
+} GradusLossClass;
+
+/* A loss with Keras's arguments; those that its class lacks are at their defaults. */
+typedef struct
+{
+  const GradusLossClass *klass;
+  gboolean               from_logits;
+  double                 label_smoothing;
+  gboolean               ignores; /* ignore_class was given */
+  gint64                 ignore_class;
+  double                 delta, gamma, alpha;
+  gboolean               balances; /* apply_class_balancing */
 } GradusLoss;
 
-typedef enum
-{
-  GRADUS_METRIC_AUTO, /* "accuracy": Keras chooses by the shapes */
-  GRADUS_METRIC_SPARSE,
-  GRADUS_METRIC_CATEGORICAL,
-  GRADUS_METRIC_BINARY,
-} GradusMetricKind;
+/* Names of all losses as recipes write them, ended by NULL. */
+const char *const *gradus_loss_names (void);
+/* The loss of that name or class with the arguments' defaults; FALSE if there is none. */
+gboolean gradus_loss_find (GradusLoss *self, const char *name);
+/* The loss at @key of @object: a name, or {"class_name", "config"}. Refuses through the cursor. */
+gboolean  gradus_loss_read  (GradusLoss *self, GradusJsonObject *object, const char *key);
+JsonNode *gradus_loss_write (const GradusLoss *self);
 
-#define GRADUS_MAX_METRICS 4
-
+/**
+ * GradusHead:
+ *
+ * One output of the model as losses and metrics see it. An output (None) is taken for (None, 1).
+ * A row is the last axis of the output, so an output of more axes has several rows a sample (a pixel,
+ * a step of time).
+ */
 typedef struct
 {
-  const char      *name; /* of the series, "accuracy" */
-  GradusMetricKind kind;
-} GradusMetric;
-
-/* Read "loss" and "metrics" of @compile; refuse through the cursor. */
-gboolean  gradus_loss_read    (GradusLoss *self, GradusJsonObject *compile);
-JsonNode *gradus_loss_write   (const GradusLoss *self);
-gboolean  gradus_metrics_read (GradusMetric *metrics, guint *n, GradusJsonObject *compile);
-
-/* One head of the model as the loss sees it. */
-typedef struct
-{
-  GradusValueId   output, logits; /* of gradus_model_build() */
-  GradusShape     shape;          /* of the output */
+  guint           index;          /* of the model's output */
   const char     *name;           /* of the output's layer */
+  GradusValueId   output, logits; /* of gradus_model_build(); (in, out) */
+  GradusShape     shape;          /* of the output; (in, out) */
   GradusArraySpec target;         /* as the data has it */
-  GradusValueId   target_input;   /* (out) */
-  GradusValueId   labels;         /* (out): as the loss takes it */
-  GradusValueId   prediction;     /* (out): as metrics take it */
-  gint64          n_classes;      /* (out): 0 if targets are no labels */
+  gboolean        weighted;       /* rows have weights */
+  /* (out) of gradus_head_add_target() and gradus_loss_build() */
+  GradusValueId labels;     /* class indices int32 [rows], or GRADUS_NO_VALUE */
+  GradusValueId targets;    /* float32 of the output's shape, or GRADUS_NO_VALUE */
+  GradusValueId prediction; /* as metrics take it */
+  GradusValueId weights;    /* float32 [rows], an input; or GRADUS_NO_VALUE */
+  GradusValueId valid;      /* 1 or 0, float32 [rows], an input: rows that count; or GRADUS_NO_VALUE */
+  gint64        n_classes;  /* 0 if targets are no labels */
+  gint64        n_labels;   /* labels a sample */
 } GradusHead;
 
-/* Adds the target's input and the loss of each sample [B]. Fails with GRADUS_ERROR_REFUSED where target
- * and output do not fit. */
-gboolean gradus_loss_build   (const GradusLoss *self,
-                              GradusProgram    *program,
-                              GradusHead       *head,
-                              GradusValueId    *losses,
-                              GError          **error);
-/* How many samples of the batch are right, a scalar. */
-gboolean gradus_metric_build (const GradusMetric *self,
-                              GradusProgram      *program,
-                              GradusHead         *head,
-                              GradusValueId      *sum,
-                              GError            **error);
+/* Adds the inputs "target/I", where wanted "weight/I" and "valid/I", and the loss of each row. Fails
+ * with GRADUS_ERROR_REFUSED where target and output do not fit. */
+gboolean gradus_loss_build (const GradusLoss *self,
+                            GradusProgram    *program,
+                            GradusHead       *head,
+                            GradusValueId    *losses,
+                            GError          **error);
+/* The same from targets that are there already: for metrics. */
+gboolean gradus_loss_values (const GradusLoss *self,
+                             GradusProgram    *program,
+                             const GradusHead *head,
+                             GradusValueId     prediction,
+                             GradusValueId     logits,
+                             GradusValueId    *losses,
+                             GError          **error);
+
+/* “The loss does not fit …”, and what is wanted. Returns FALSE. */
+gboolean gradus_head_refuse (const GradusHead *head, const char *wanted, GError **error);
+/* Rows a sample. */
+gint64 gradus_head_rows (const GradusHead *head);
 
 G_END_DECLS

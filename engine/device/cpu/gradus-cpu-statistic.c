@@ -87,6 +87,14 @@ DEFINE (in_top_k)
     }
 }
 
+DEFINE (arg_max)
+{
+  gint32 *best = args->outputs[0];
+
+  for (gint64 row = 0; row < k->rows; row++)
+    best[row] = (gint32) first_greatest (PREDICTIONS (row), k->n);
+}
+
 static gboolean
 is_in_top (const Statistic *k, const float *p, gint64 c)
 {
@@ -233,7 +241,7 @@ prepare (const GradusKernelRequest *request, gconstpointer data, GError **error)
     {
       k->n = shape->dims[shape->rank - 1];
       k->rows = k->n > 0 ? gradus_shape_count (shape) / k->n : 0;
-      k->sparse = request->inputs[1].dtype == GRADUS_DTYPE_INT32;
+      k->sparse = node->n_inputs > 1 && request->inputs[1].dtype == GRADUS_DTYPE_INT32;
     }
   if (has_attr (node, "k"))
     k->k = gradus_node_int (node, "k");
@@ -256,6 +264,7 @@ prepare (const GradusKernelRequest *request, gconstpointer data, GError **error)
 const GradusCpuRow GRADUS_CPU_ROWS (statistic)[] = {
   ROW (weighted_sum),
   ROW (in_top_k),
+  ROW (arg_max),
   ROW (threshold_counts),
   ROW (confusion_counts),
   ROW (class_counts),
