@@ -58,6 +58,13 @@ print_evaluation (const GradusEvaluation *result, GradusPart part, gboolean json
       g_print (_ ("Loss: %s\n"), loss);
       if (!isnan (result->accuracy))
         g_print (_ ("Accuracy: %s\n"), accuracy);
+      for (guint i = 0; i < result->n; i++)
+        {
+          g_autofree char *value = gradus_cli_number (result->values[i]);
+
+          if (!g_str_equal (result->names[i], "accuracy"))
+            g_print ("%s: %s\n", result->names[i], value);
+        }
       return;
     }
   object = json_object_new ();
@@ -67,6 +74,9 @@ print_evaluation (const GradusEvaluation *result, GradusPart part, gboolean json
     json_object_set_double_member (object, "loss", result->loss);
   if (isfinite (result->accuracy))
     json_object_set_double_member (object, "accuracy", result->accuracy);
+  for (guint i = 0; i < result->n; i++)
+    if (isfinite (result->values[i]) && !g_str_equal (result->names[i], "accuracy"))
+      json_object_set_double_member (object, result->names[i], result->values[i]);
   node = json_node_new (JSON_NODE_OBJECT);
   json_node_take_object (node, object);
   text = gradus_json_to_string (node, FALSE);
@@ -90,7 +100,7 @@ evaluate (const char *workspace,
       model != NULL ? gradus_preparation_new_data (recipe, model, &error) : NULL;
   g_autoptr (GradusDevice) device = NULL;
   GradusPart       part = GRADUS_PART_TEST;
-  GradusEvaluation result = { 0 };
+  g_auto (GradusEvaluation) result = { 0 };
 
   if (data == NULL || !choose_part (data, part_name, &part, &error))
     return gradus_cli_refuse (error);

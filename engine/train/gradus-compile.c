@@ -60,6 +60,39 @@ bind_input (GradusBinding *binding, GradusModel *model, guint i, const GradusArr
   return FALSE;
 }
 
+static gboolean
+bind_targets (GradusBinding *binding, GradusModel *model, const GradusArraySpec *specs, guint n, GError **error)
+{
+  binding->n_targets = gradus_model_n_outputs (model);
+  if (n != binding->n_targets || n > GRADUS_MAX_HEADS)
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                   _("The model has %u outputs and the data %u targets. Give each output of the "
+                     "model its target; there may be %d."),
+                   binding->n_targets, n, GRADUS_MAX_HEADS);
+      return FALSE;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      const char *name = gradus_model_output (model, i, NULL);
+      guint       t = 0;
+
+      while (n > 1 && t < n && !g_str_equal (specs[t].name, name))
+        t++;
+      if (t == n)
+        {
+          g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                       _("The target of the model's output “%s” is not in the data. Name it in the "
+                         "recipe's targets."),
+                       name);
+          return FALSE;
+        }
+      binding->target_order[i] = t;
+      binding->targets[i] = specs[t];
+    }
+  return TRUE;
+}
+
 gboolean
 gradus_binding_new (GradusBinding     *binding,
                     GradusModel       *model,
@@ -79,22 +112,141 @@ gradus_binding_new (GradusBinding     *binding,
                    binding->n_inputs, n);
       return FALSE;
     }
-  if (n_targets != 1 || gradus_model_n_outputs (model) != 1)
-    {
-      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_UNSUPPORTED,
-                   _("The model has %u outputs and the data %u targets. This version of Gradus "
-                     "trains models with one output on one target."),
-                   gradus_model_n_outputs (model), n_targets);
-      return FALSE;
-    }
   for (guint i = 0; i < n; i++)
     if (!bind_input (binding, model, i, inputs, n, error))
       return FALSE;
-  binding->target = targets[0];
+  binding->weighted = source->funcs->has_weights != NULL && source->funcs->has_weights (source);
+  return bind_targets (binding, model, targets, n_targets, error);
+}
+
+/* The mean of the losses of rows: over all, or over those that are valid. */
+static gboolean
+add_mean (GradusProgram *program, const GradusHead *head, GradusValueId losses, GradusValueId *mean, GError **error)
+{
+  const float   least = 1e-7f; /* where no row is valid the mean is 0 */
+  GradusValueId terms[2] = { losses, head->valid }, counts[2], ratio[2], kept;
+
+  if (head->valid == GRADUS_NO_VALUE)
+    return gradus_program_add_node (program, "reduce_mean", 0, &losses, 1, mean, error, NULL);
+  counts[1] = gradus_program_add_constant (program, GRADUS_DTYPE_FLOAT32, gradus_shape (0), &least);
+  return gradus_program_add_node (program, "multiply", 0, terms, 2, &kept, error, NULL) &&
+         gradus_program_add_node (program, "reduce_sum", 0, &kept, 1, &ratio[0], error, NULL) &&
+         gradus_program_add_node (program, "reduce_sum", 0, &terms[1], 1, &counts[0], error, NULL) &&
+         gradus_program_add_node (program, "maximum", 0, counts, 2, &ratio[1], error, NULL) &&
+         gradus_program_add_node (program, "divide", 0, ratio, 2, mean, error, NULL);
+}
+
+static void
+add_score (GArray *scores, GradusProgram *program, GradusScore score, gboolean prefix, const char *head, const char *name)
+{
+  g_autofree char *output = g_strdup_printf ("sums/%u", scores->len);
+  guint            end = 0;
+
+  if (scores->len > 0)
+    {
+      const GradusScore *last = &g_array_index (scores, GradusScore, scores->len - 1);
+
+      end = last->offset + last->n;
+    }
+  score.offset = end;
+  score.name = prefix ? g_strconcat (head, "/", name, NULL) : g_strdup (name);
+  gradus_program_add_output (program, output, score.sums);
+  g_array_append_val (scores, score);
+}
+
+/* Loss and metrics of an output; @mean: what it adds to the loss of the model. */
+static gboolean
+add_head (GradusCompiled       *self,
+          GradusProgram        *program,
+          GradusTrainerOptions *options,
+          GradusHead           *head,
+          GArray               *scores,
+          GradusValueId        *mean,
+          GError              **error)
+{
+  const GradusLoss *loss = gradus_heads_loss (&options->heads, head->name);
+  g_autoptr (GPtrArray) metrics = gradus_heads_metrics (&options->heads, head->name);
+  GradusCompiledHead *compiled = &self->heads[head->index];
+  gboolean            several = self->n_heads > 1;
+  GradusScore         score = { .head = head->index, .hidden = !several, .n = 2 };
+  GradusValueId       losses, pair[2];
+
+  if (!gradus_loss_build (loss, program, head, &losses, error))
+    return FALSE;
+  if (head->weights != GRADUS_NO_VALUE)
+    {
+      pair[0] = losses;
+      pair[1] = head->weights;
+      if (!gradus_program_add_node (program, "multiply", 0, pair, 2, &losses, error, NULL))
+        return FALSE;
+    }
+  pair[0] = losses;
+  pair[1] = head->valid;
+  if (!add_mean (program, head, losses, mean, error) ||
+      !gradus_program_add_node (program, "weighted_sum", 0, pair, 2, &score.sums, error, NULL))
+    return FALSE;
+  add_score (scores, program, score, TRUE, head->name, "loss");
+  for (guint i = 0; i < metrics->len; i++)
+    {
+      const GradusMetric *metric = metrics->pdata[i];
+
+      score = (GradusScore){ .head = head->index, .metric = metric };
+      if (!gradus_metric_build (metric, program, head, &score.sums, &score.n, error))
+        return FALSE;
+      add_score (scores, program, score, several, head->name, metric->name);
+    }
+  compiled->n_classes = head->n_classes;
+  compiled->n_labels = head->n_labels;
+  compiled->rows = loss->klass->kind == GRADUS_LOSS_CTC ? 1 : gradus_head_rows (head);
+  compiled->columns = head->shape.dims[head->shape.rank - 1];
+  compiled->ignores = loss->ignores;
+  compiled->ignore_class = loss->ignore_class;
   return TRUE;
 }
 
-/* Forward, loss and metrics; @mean and @sum are added as outputs where they are wanted. */
+/* @loss: the sum so far, GRADUS_NO_VALUE before the first; weights are options of a run. */
+static gboolean
+add_to_loss (GradusProgram *program, GradusTrainerOptions *options, const GradusHead *head, gboolean several, GradusValueId mean, GradusValueId *loss, GError **error)
+{
+  GradusValueId    pair[2] = { mean };
+  g_autofree char *name = g_strconcat ("loss_weights/", head->name, NULL);
+
+  if (several || options->heads.weighted)
+    {
+      pair[1] = gradus_program_add_hyper (program, name,
+                                          (float) gradus_heads_weight (&options->heads, head->name));
+      if (!gradus_program_add_node (program, "multiply", 0, pair, 2, &mean, error, NULL))
+        return FALSE;
+    }
+  pair[0] = *loss;
+  pair[1] = mean;
+  *loss = mean;
+  return pair[0] == GRADUS_NO_VALUE ||
+         gradus_program_add_node (program, "add", 0, pair, 2, loss, error, NULL);
+}
+
+static gboolean
+check_heads (GradusModel *model, GradusTrainerOptions *options, GError **error)
+{
+  const char *names[GRADUS_MAX_HEADS + 1] = { NULL };
+
+  for (guint i = 0; i < gradus_model_n_outputs (model); i++)
+    names[i] = gradus_model_output (model, i, NULL);
+  return gradus_heads_check (&options->heads, names, error);
+}
+
+static void
+take_class_weights (GradusCompiled *self, const GradusHeads *heads)
+{
+  gint64 classes = MAX (2, MAX (self->heads[0].columns, heads->n_class_weights));
+
+  self->n_class_weights = (guint) MIN (classes, G_MAXINT32);
+  self->class_weights = g_new (double, self->n_class_weights);
+  for (guint i = 0; i < self->n_class_weights; i++)
+    self->class_weights[i] = i < heads->n_class_weights ? heads->class_weights[i] : 1;
+}
+
+/* Forward, losses and metrics. @loss: of the model, added as an output of a program for training. */
 static gboolean
 add_forward (GradusCompiled       *self,
              GradusProgram        *program,
@@ -102,37 +254,71 @@ add_forward (GradusCompiled       *self,
              GradusTrainerOptions *options,
              const GradusBinding  *binding,
              gboolean              training,
-             GradusValueId        *mean,
+             GradusValueId        *loss,
              GError              **error)
 {
-  GradusHead    head = { .target = binding->target };
-  GradusValueId losses, sum, correct;
-  gint64        axis = 0;
+  const GradusHeads *heads = &options->heads;
+  gboolean           by_class = training && (heads->balanced || heads->class_weights != NULL);
+  GradusValueId      outputs[GRADUS_MAX_HEADS], logits[GRADUS_MAX_HEADS];
+  g_autoptr (GArray) scores = g_array_new (FALSE, TRUE, sizeof (GradusScore));
+  gboolean           ok = TRUE;
 
-  head.name = gradus_model_output (model, 0, &head.shape);
-  if (!gradus_model_build (model, program, training, binding->dtypes, &head.output, &head.logits,
-                           error) ||
-      !gradus_loss_build (&options->loss, program, &head, &losses, error) ||
-      !gradus_program_add_node (program, training ? "reduce_mean" : "reduce_sum", 0, &losses, 1,
-                                training ? mean : &sum, error, "axes", 1u, &axis, "keepdims",
-                                (gint64) 0, NULL))
-    return FALSE;
-  gradus_program_add_output (program, training ? "loss" : "loss_sum", training ? *mean : sum);
-  for (guint i = 0; i < options->n_metrics; i++)
+  self->n_heads = binding->n_targets;
+  *loss = GRADUS_NO_VALUE;
+  if (by_class && self->n_heads > 1)
     {
-      g_autofree char *name = g_strdup_printf ("correct/%u", i);
-
-      if (!gradus_metric_build (&options->metrics[i], program, &head, &correct, error))
-        return FALSE;
-      gradus_program_add_output (program, name, correct);
+      g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                           _("/compile/class_weight: weights of classes are for models with one "
+                             "output. Leave them out, or weigh the samples."));
+      return FALSE;
     }
-  self->n_classes = head.n_classes;
+  if (heads->sample_weight != NULL && !binding->weighted)
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                   _("/compile/sample_weight: the data has no weights “%s”. Leave it out, or take "
+                     "data with such a column."),
+                   heads->sample_weight);
+      return FALSE;
+    }
+  if (!check_heads (model, options, error) ||
+      !gradus_model_build (model, program, training, binding->dtypes, outputs, logits, error))
+    return FALSE;
+  for (guint i = 0; ok && i < self->n_heads; i++)
+    {
+      GradusHead head = { .index = i, .output = outputs[i], .logits = logits[i],
+                          .target = binding->targets[i], .weighted = binding->weighted || by_class };
+      GradusValueId mean;
+
+      head.name = gradus_model_output (model, i, &head.shape);
+      self->loss_weights[i] = gradus_heads_weight (heads, head.name);
+      ok = add_head (self, program, options, &head, scores, &mean, error) &&
+           (!training ||
+            add_to_loss (program, options, &head, self->n_heads > 1, mean, loss, error));
+    }
+  self->n_scores = scores->len;
+  self->scores = (GradusScore *) g_array_free (g_steal_pointer (&scores), FALSE);
+  if (!ok)
+    return FALSE;
+  self->n_sums = self->scores[self->n_scores - 1].offset + self->scores[self->n_scores - 1].n;
+  self->batch_sums = g_new0 (double, self->n_sums);
+  if (by_class)
+    take_class_weights (self, heads);
+  if (training)
+    gradus_program_add_output (program, "loss", *loss);
   return TRUE;
+}
+
+static GradusValueId
+find_input (GradusCompiled *self, const char *what, guint head)
+{
+  g_autofree char *name = g_strdup_printf ("%s/%u", what, head);
+
+  return gradus_program_find (self->program, name);
 }
 
 /* Ids change in the passes; names do not. */
 static gboolean
-finish (GradusCompiled *self, GradusProgram *program, GradusModel *model, guint n_metrics, GError **error)
+finish (GradusCompiled *self, GradusProgram *program, GradusModel *model, GError **error)
 {
   if ((self->program = gradus_passes_run (program, error)) == NULL)
     return FALSE;
@@ -140,16 +326,16 @@ finish (GradusCompiled *self, GradusProgram *program, GradusModel *model, guint 
   for (guint i = 0; i < self->n_inputs; i++)
     self->inputs[i] = gradus_program_find (self->program,
                                            gradus_model_input (model, i, NULL, NULL));
-  self->target = gradus_program_find (self->program, "target/0");
   self->loss = gradus_program_find (self->program, "loss");
-  self->loss_sum = gradus_program_find (self->program, "loss_sum");
   self->norm = gradus_program_find (self->program, "gradient_norm");
-  for (guint i = 0; i < n_metrics; i++)
+  for (guint i = 0; i < self->n_heads; i++)
     {
-      g_autofree char *name = g_strdup_printf ("correct/%u", i);
-
-      self->correct[i] = gradus_program_find (self->program, name);
+      self->heads[i].target = find_input (self, "target", i);
+      self->heads[i].weight = find_input (self, "weight", i);
+      self->heads[i].valid = find_input (self, "valid", i);
     }
+  for (guint i = 0; i < self->n_scores; i++)
+    self->scores[i].sums = find_input (self, "sums", i);
   for (guint i = 0; i < self->n_gradients; i++)
     {
       g_autofree char *gradient = g_strdup_printf ("gradient/%s", self->names[i]);
@@ -307,7 +493,7 @@ gradus_compile_train (GradusCompiled       *self,
          add_norm (self, program, &norm, error) &&
          add_updates (self, program, options, variables, norm, error) &&
          gradus_model_build_updates (model, program, error) &&
-         finish (self, program, model, options->n_metrics, error);
+         finish (self, program, model, error);
 }
 
 gboolean
@@ -318,10 +504,11 @@ gradus_compile_evaluate (GradusCompiled       *self,
                          GError              **error)
 {
   g_autoptr (GradusProgram) program = gradus_program_new ("evaluate");
+  GradusValueId loss;
 
   *self = (GradusCompiled){ 0 };
-  return add_forward (self, program, model, options, binding, FALSE, NULL, error) &&
-         finish (self, program, model, options->n_metrics, error);
+  return add_forward (self, program, model, options, binding, FALSE, &loss, error) &&
+         finish (self, program, model, error);
 }
 
 gboolean
@@ -343,7 +530,7 @@ gradus_compile_infer (GradusCompiled    *self,
 
       gradus_program_add_output (program, name, outputs[i]);
     }
-  if (!finish (self, program, model, 0, error))
+  if (!finish (self, program, model, error))
     return FALSE;
   self->predictions = g_new (GradusValueId, n);
   for (guint i = 0; i < n; i++)
@@ -358,6 +545,18 @@ gradus_compile_infer (GradusCompiled    *self,
 void
 gradus_compiled_clear (GradusCompiled *self)
 {
+  for (guint i = 0; i < self->n_heads; i++)
+    {
+      g_clear_pointer (&self->heads[i].weights, g_free);
+      g_clear_pointer (&self->heads[i].valids, g_free);
+      g_clear_pointer (&self->heads[i].labels, g_free);
+    }
+  for (guint i = 0; i < self->n_scores; i++)
+    g_free (self->scores[i].name);
+  g_clear_pointer (&self->scores, g_free);
+  self->n_scores = 0;
+  g_clear_pointer (&self->class_weights, g_free);
+  g_clear_pointer (&self->batch_sums, g_free);
   g_clear_pointer (&self->program, gradus_program_unref);
   g_clear_pointer (&self->names, g_strfreev);
   g_clear_pointer (&self->gradients, g_free);

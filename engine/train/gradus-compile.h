@@ -11,21 +11,63 @@ typedef struct
   guint           n_inputs;
   guint           order[64];  /* of the model's input i: which input of the source */
   GradusDType     dtypes[64]; /* of the model's input i: element type in the data */
-  GradusArraySpec target;
+  guint           n_targets;
+  guint           target_order[GRADUS_MAX_HEADS]; /* of the model's output i: which target */
+  GradusArraySpec targets[GRADUS_MAX_HEADS];      /* of the model's output i */
+  gboolean        weighted;                       /* samples have weights */
 } GradusBinding;
 
-/* Fails with GRADUS_ERROR_REFUSED, saying what differs: inputs are matched by name where there are
- * several, and by the count of numbers a sample. */
+/* Fails with GRADUS_ERROR_REFUSED, saying what differs: inputs and targets are matched by the names
+ * of the model's inputs and outputs where there are several, and inputs by the count of numbers a
+ * sample. */
 gboolean gradus_binding_new (GradusBinding     *binding,
                              GradusModel       *model,
                              GradusBatchSource *source,
                              GError           **error);
 
 /**
+ * GradusCompiledHead:
+ * @target, @weight, @valid: inputs of the program; the latter two may be GRADUS_NO_VALUE
+ * @n_classes: 0 if the targets are no labels; @n_labels: labels a sample
+ * @rows, @columns: of a sample's output
+ * @weights, @valids, @labels: room for what the host prepares of a batch, grown when needed
+ */
+typedef struct
+{
+  GradusValueId target, weight, valid;
+  gint64        n_classes, n_labels, rows, columns;
+  gboolean      ignores;
+  gint64        ignore_class;
+  float        *weights, *valids;
+  gint32       *labels;
+  gint64        room; /* samples */
+} GradusCompiledHead;
+
+/**
+ * GradusScore:
+ * @name: "accuracy", with several heads "digit/accuracy", "digit/loss"; as in a series' name
+ * @metric: NULL for the head's loss
+ * @hidden: a single head's loss, which is that of the model
+ * @sums: float64 [@n], at @offset of the sums of all
+ */
+typedef struct
+{
+  char               *name;
+  guint               head;
+  const GradusMetric *metric;
+  gboolean            hidden;
+  GradusValueId       sums;
+  guint               n, offset;
+} GradusScore;
+
+/**
  * GradusCompiled:
  * @program: after the passes
- * @loss: mean of the batch; @loss_sum: its sum (evaluation)
- * @correct: per metric the sum over the batch
+ * @loss: mean of the batch, of all heads (training)
+ * @scores: losses of heads and metrics; @n_sums: numbers that they keep together
+ * @loss_weights: of each head, for the total of an evaluation; the caller may change them
+ * @class_weights: by class, for training; NULL for none; of "balanced" the caller fills them
+ * @batch_sums: room for the sums of a batch
  * @norm: of all gradients before clipping (training)
  * @gradients: parallel to @names: the trained variables (training)
  * @squares: likewise: each gradient's sum of squares
@@ -36,10 +78,15 @@ typedef struct
   GradusProgram *program;
   GradusValueId  inputs[64];
   guint          n_inputs;
-  GradusValueId  target;
-  gint64         n_classes;
-  GradusValueId  loss, loss_sum;
-  GradusValueId  correct[GRADUS_MAX_METRICS];
+  GradusCompiledHead heads[GRADUS_MAX_HEADS];
+  guint          n_heads;
+  GradusValueId  loss;
+  GradusScore   *scores;
+  guint          n_scores, n_sums;
+  double         loss_weights[GRADUS_MAX_HEADS];
+  double        *class_weights;
+  guint          n_class_weights;
+  double        *batch_sums;
   GradusValueId  norm;
   guint          n_gradients;
   char         **names;

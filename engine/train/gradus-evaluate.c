@@ -12,101 +12,19 @@
 
 #define INFER_BATCH 64
 
-static gint64
-label_at (const void *data, GradusDType dtype, guint i)
-{
-  switch (dtype)
-    {
-    case GRADUS_DTYPE_FLOAT32:
-      {
-        float x = ((const float *) data)[i];
-
-        return x >= 0 && x < G_MAXINT32 && x == floorf (x) ? (gint64) x : -1;
-      }
-    case GRADUS_DTYPE_FLOAT64:
-      {
-        double x = ((const double *) data)[i];
-
-        return x >= 0 && x < G_MAXINT32 && x == floor (x) ? (gint64) x : -1;
-      }
-    case GRADUS_DTYPE_INT32:
-      return ((const gint32 *) data)[i];
-    case GRADUS_DTYPE_INT64:
-      return ((const gint64 *) data)[i];
-    case GRADUS_DTYPE_UINT8:
-    case GRADUS_DTYPE_BOOL:
-      return ((const guint8 *) data)[i];
-    case GRADUS_N_DTYPES:
-      break;
-    }
-  g_assert_not_reached ();
-}
-
 gboolean
-gradus_check_labels (const GradusCompiled *compiled,
-                     const GradusBinding  *binding,
-                     const GradusBatch    *batch,
-                     GError              **error)
-{
-  for (guint i = 0; compiled->n_classes > 0 && i < batch->n_samples; i++)
-    {
-      gint64 label = label_at (batch->targets[0], binding->target.dtype, i);
-
-      if (label >= 0 && label < compiled->n_classes)
-        continue;
-      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _ ("Sample %" PRId64 " has the label %" PRId64 ", but the model has %" PRId64
-                      " outputs, for labels 0 to %" PRId64
-                      ". Correct the label, or give the last layer more units."),
-                   batch->samples ? batch->samples[i] : i, label, compiled->n_classes,
-                   compiled->n_classes - 1);
-      return FALSE;
-    }
-  return TRUE;
-}
-
-gboolean
-gradus_set_batch (GradusExecution      *execution,
-                  const GradusCompiled *compiled,
-                  const GradusBinding  *binding,
-                  const GradusBatch    *batch,
-                  GError              **error)
-{
-  for (guint i = 0; i < compiled->n_inputs; i++)
-    if (compiled->inputs[i] != GRADUS_NO_VALUE &&
-        !gradus_execution_set_input (execution, compiled->inputs[i],
-                                     batch->inputs[binding->order[i]], gradus_sizes (batch->n_samples, 1), error))
-      return FALSE;
-  return gradus_execution_set_input (execution, compiled->target, batch->targets[0],
-                                     gradus_sizes (batch->n_samples, 1), error);
-}
-
-static gboolean
-read_scalar (GradusExecution *execution, GradusValueId id, double *value, GError **error)
-{
-  float x;
-
-  if (!gradus_execution_read (execution, id, &x, sizeof x, error))
-    return FALSE;
-  *value = x;
-  return TRUE;
-}
-
-gboolean
-gradus_run_evaluation (GradusTrainer        *trainer,
-                       GradusExecution      *execution,
-                       const GradusCompiled *compiled,
-                       const GradusBinding  *binding,
-                       guint                 n_metrics,
-                       GradusBatchSource    *source,
-                       GradusSums           *sums,
-                       GError              **error)
+gradus_run_evaluation (GradusTrainer       *trainer,
+                       GradusExecution     *execution,
+                       GradusCompiled      *compiled,
+                       const GradusBinding *binding,
+                       GradusBatchSource   *source,
+                       GradusSums          *sums,
+                       GError             **error)
 {
   const GradusBatch *batch;
   GError            *inner = NULL;
-  double             value;
 
-  *sums = (GradusSums){ 0 };
+  gradus_sums_reset (sums, compiled);
   if (!source->funcs->seek (source, 0, 0, error))
     return FALSE;
   while ((batch = source->funcs->next (source, &inner)) != NULL)
@@ -120,17 +38,13 @@ gradus_run_evaluation (GradusTrainer        *trainer,
       if (!gradus_check_labels (compiled, binding, batch, error) ||
           !gradus_set_batch (execution, compiled, binding, batch, error) ||
           !gradus_execution_run (execution, gradus_sizes (batch->n_samples, 1), 0, 0, error) ||
-          !read_scalar (execution, compiled->loss_sum, &value, error))
+          !gradus_sums_read (compiled, execution, error))
         return FALSE;
-      sums->loss += value;
-      for (guint i = 0; i < n_metrics; i++)
-        {
-          if (!read_scalar (execution, compiled->correct[i], &value, error))
-            return FALSE;
-          sums->correct[i] += value;
-        }
+      gradus_sums_add (sums, compiled);
       sums->samples += batch->n_samples;
     }
+  sums->loss = sums->samples > 0 ? gradus_total_loss (compiled, sums->values) * (double) sums->samples
+                                 : 0;
   if (inner == NULL)
     return TRUE;
   g_propagate_error (error, inner);
@@ -168,6 +82,35 @@ session_start (Session *self, GradusCheckpoint *checkpoint, GradusDevice *device
              NULL;
 }
 
+static void
+take_evaluation (GradusEvaluation *result, const GradusCompiled *compiled, const GradusSums *sums)
+{
+  int          accuracy = gradus_scores_accuracy (compiled);
+  GradusScores scores;
+
+  gradus_scores_init (&scores, compiled);
+  gradus_scores_take (&scores, compiled, sums);
+  *result = (GradusEvaluation){ .samples = sums->samples,
+                                .loss = scores.loss,
+                                .accuracy = accuracy >= 0 ? scores.values[accuracy] : NAN,
+                                .names = g_new0 (char *, compiled->n_scores + 1),
+                                .values = g_new (double, compiled->n_scores) };
+  for (guint i = 0; i < compiled->n_scores; i++)
+    if (!compiled->scores[i].hidden)
+      {
+        result->names[result->n] = g_strdup (compiled->scores[i].name);
+        result->values[result->n++] = scores.values[i];
+      }
+  g_free (scores.values);
+}
+
+void
+gradus_evaluation_clear (GradusEvaluation *self)
+{
+  g_clear_pointer (&self->names, g_strfreev);
+  g_clear_pointer (&self->values, g_free);
+}
+
 gboolean
 gradus_evaluate (GradusCheckpoint     *checkpoint,
                  GradusTrainerOptions *options,
@@ -178,20 +121,21 @@ gradus_evaluate (GradusCheckpoint     *checkpoint,
 {
   g_auto (Session) session = { 0 };
   GradusBinding binding;
-  GradusSums    sums;
+  GradusSums    sums = { 0 };
+  gboolean      ok;
 
   if ((session.model = gradus_checkpoint_model (checkpoint, error)) == NULL ||
       !gradus_binding_new (&binding, session.model, source, error) ||
       !gradus_compile_evaluate (&session.compiled, session.model, options, &binding, error) ||
-      !session_start (&session, checkpoint, device, source->funcs->batch_size (source), error) ||
-      !gradus_run_evaluation (NULL, session.execution, &session.compiled, &binding, options->n_metrics,
-                              source, &sums, error))
+      !session_start (&session, checkpoint, device, source->funcs->batch_size (source), error))
     return FALSE;
-  result->samples = sums.samples;
-  result->loss = sums.samples > 0 ? sums.loss / sums.samples : NAN;
-  result->accuracy = options->n_metrics > 0 && sums.samples > 0 ? sums.correct[0] / sums.samples
-                                                                 : NAN;
-  return TRUE;
+  gradus_sums_init (&sums, &session.compiled);
+  ok = gradus_run_evaluation (NULL, session.execution, &session.compiled, &binding, source, &sums,
+                              error);
+  if (ok)
+    take_evaluation (result, &session.compiled, &sums);
+  gradus_sums_clear (&sums);
+  return ok;
 }
 
 static gint64

@@ -7,14 +7,25 @@
 
 G_BEGIN_DECLS
 
+/**
+ * GradusEvaluation:
+ * @accuracy: the first metric that is an accuracy; NaN if there is none
+ * @names, @values, @n: of each metric, with several heads of their losses too, as in a series' name
+ */
 typedef struct
 {
-  gint64 samples;
-  double loss;
-  double accuracy; /* NaN if the loss is not a classification's */
+  gint64  samples;
+  double  loss;
+  double  accuracy;
+  char  **names;
+  double *values;
+  guint   n;
 } GradusEvaluation;
 
-/* One pass of @source through the checkpoint's model under the loss and metrics of @options. */
+void gradus_evaluation_clear (GradusEvaluation *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GradusEvaluation, gradus_evaluation_clear)
+
+/* @result is set on success; clear it. One pass of @source through the checkpoint's model under the loss and metrics of @options. */
 gboolean gradus_evaluate (GradusCheckpoint     *checkpoint,
                           GradusTrainerOptions *options,
                           GradusDevice         *device,

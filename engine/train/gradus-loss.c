@@ -56,6 +56,22 @@ gradus_loss_find (GradusLoss *self, const char *name)
   return FALSE;
 }
 
+/* The short names too: “msee” is near “mse”. */
+static const char *
+nearest (const char *name)
+{
+  const char *names[2 * G_N_ELEMENTS (classes) + 1] = { NULL };
+  guint       n = 0;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (classes); i++)
+    {
+      names[n++] = classes[i].name;
+      if (classes[i].also != NULL)
+        names[n++] = classes[i].also;
+    }
+  return gradus_json_nearest (name, names);
+}
+
 static gboolean
 find (GradusLoss *self, GradusJsonObject *cursor, const char *key, const char *name)
 {
@@ -63,7 +79,7 @@ find (GradusLoss *self, GradusJsonObject *cursor, const char *key, const char *n
 
   if (name == NULL || gradus_loss_find (self, name))
     return name != NULL;
-  near = gradus_json_nearest (name, gradus_loss_names ());
+  near = nearest (name);
   if (near != NULL)
     gradus_json_refuse (cursor, key, _("There is no loss “%s”; did you mean “%s”?"), name, near);
   else

@@ -15,18 +15,16 @@ gradus_mode_is_min (GradusMode mode, const char *monitor)
 {
   if (mode != GRADUS_MODE_AUTO)
     return mode == GRADUS_MODE_MIN;
-  return strstr (monitor, "accuracy") == NULL;
+  return gradus_metric_is_min (monitor);
 }
 
-/* "train/loss", "validation/accuracy": what this trainer can watch. */
+/* "train/loss", "validation/accuracy": what this trainer can watch. With several heads their names are
+ * known with the model alone, and checked there. */
 static char *
 read_monitor (GradusTrainerOptions *self, GradusJsonObject *object, const char *fallback)
 {
-  const char *names[2 * (GRADUS_MAX_METRICS + 1) + 1] = { NULL };
-  g_autoptr (GPtrArray) made = g_ptr_array_new_with_free_func (g_free);
   const char *name = gradus_json_string (object, "monitor", fallback);
   g_autofree char *keras = NULL;
-  const char *near;
 
   if (name == NULL)
     return NULL;
@@ -35,19 +33,11 @@ read_monitor (GradusTrainerOptions *self, GradusJsonObject *object, const char *
     name = keras = g_strconcat ("validation/", name + 4, NULL);
   else if (strchr (name, '/') == NULL)
     name = keras = g_strconcat ("train/", name, NULL);
-  for (guint i = 0; i < 2 * (self->n_metrics + 1); i++)
-    {
-      const char *what = i / 2 == 0 ? "loss" : self->metrics[i / 2 - 1].name;
-
-      g_ptr_array_add (made, g_strconcat (i % 2 ? "train/" : "validation/", what, NULL));
-      names[i] = made->pdata[i];
-      if (g_str_equal (name, names[i]))
-        return g_strdup (name);
-    }
-  near = gradus_json_nearest (name, names);
+  if (gradus_heads_may_monitor (&self->heads, name))
+    return g_strdup (name);
   gradus_json_refuse (object, "monitor",
                       _("There is no series “%s” to watch in this run; write “%s”."), name,
-                      near ? near : "validation/loss");
+                      "validation/loss");
   return NULL;
 }
 
@@ -55,10 +45,8 @@ static void
 read_compile (GradusTrainerOptions *self, GradusJsonObject *compile)
 {
   if (!gradus_optimizer_read (&self->optimizer, compile) ||
-      !gradus_loss_read (&self->loss, compile) ||
-      !gradus_metrics_read (self->metrics, &self->n_metrics, compile))
+      !gradus_heads_read (&self->heads, compile))
     return;
-  gradus_json_unavailable (compile, "loss_weights", "class_weight", "sample_weight", NULL);
 }
 
 static void
@@ -206,13 +194,9 @@ write_options (GradusTrainerOptions *self)
   JsonObject *compile = json_object_new ();
   JsonObject *log = json_object_new ();
   JsonObject *checkpoints = json_object_new ();
-  JsonArray  *metrics = json_array_new ();
 
-  for (guint i = 0; i < self->n_metrics; i++)
-    json_array_add_string_element (metrics, self->metrics[i].name);
   json_object_set_object_member (compile, "optimizer", gradus_optimizer_write (&self->optimizer));
-  json_object_set_member (compile, "loss", gradus_loss_write (&self->loss));
-  json_object_set_array_member (compile, "metrics", metrics);
+  gradus_heads_write (&self->heads, compile);
   json_object_set_int_member (log, "scalars_every", self->scalars_every);
   json_object_set_int_member (log, "histograms_every", self->histograms_every);
   json_object_set_int_member (log, "per_layer_every", self->per_layer_every);
@@ -275,6 +259,7 @@ gradus_trainer_options_new (JsonObject  *compile,
 void
 gradus_trainer_options_free (GradusTrainerOptions *options)
 {
+  gradus_heads_clear (&options->heads);
   g_free (options->device);
   g_free (options->stop_monitor);
   g_free (options->monitor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "train/gradus-loss.h"
+#include "train/gradus-heads.h"
 #include "train/gradus-optimizer.h"
 #include "train/gradus-trainer.h"
 
@@ -33,9 +33,7 @@ struct _GradusTrainerOptions
 {
   /* compile */
   GradusOptimizer optimizer;
-  GradusLoss      loss;
-  GradusMetric    metrics[GRADUS_MAX_METRICS];
-  guint           n_metrics;
+  GradusHeads     heads;
   /* fit */
   gint64          epochs, steps_per_epoch, validation_every;
   guint           threads;

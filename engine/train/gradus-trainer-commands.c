@@ -165,6 +165,14 @@ set_option (GradusTrainer *self, const char *option, double value)
     return g_strdup (N_("No option was named."));
   if (g_str_equal (option, "batch_size"))
     return set_batch_size (self, value);
+  if (g_str_has_prefix (option, "loss_weights/"))
+    {
+      if (!(value >= 0 && value <= 1e6))
+        return out_of_range (option, 0, 1e6);
+      return set_hypers (self, option, NULL, value)
+                 ? NULL
+                 : g_strdup_printf (_("This run has no %s to change."), option);
+    }
   if (g_str_equal (option, "threads"))
     return set_threads (self, value);
   for (gsize i = 0; i < G_N_ELEMENTS (live); i++)

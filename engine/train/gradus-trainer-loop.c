@@ -103,6 +103,9 @@ start (GradusTrainer *self, GError **error)
     return FALSE;
   if (!gradus_model_initialize (self->config.model, self->variables, self->config.seed, error))
     return FALSE;
+  if (self->options->heads.balanced &&
+      !gradus_balance_classes (&self->train, &self->binding, self->config.train, error))
+    return FALSE;
   if (self->config.resume != NULL && !gradus_trainer_resume (self, error))
     return FALSE;
   return open_writer (self, error);
@@ -162,10 +165,7 @@ run_gradients (GradusTrainer *self, const GradusBatch *batch, GradusStepResult *
       !read_float (self, self->train.loss, &result->loss, error) ||
       !read_float (self, self->train.norm, &result->norm, error))
     return FALSE;
-  for (guint i = 0; i < self->options->n_metrics; i++)
-    if (!read_float (self, self->train.correct[i], &result->correct[i], error))
-      return FALSE;
-  return TRUE;
+  return gradus_sums_read (&self->train, execution, error);
 }
 
 /* Whether to take the step all the same; the weights are as they were. */
@@ -224,8 +224,7 @@ run_update (GradusTrainer *self, GradusStepResult *result, GError **error)
   self->step++;
   self->sums.samples += result->n;
   self->sums.loss += result->loss * result->n;
-  for (guint i = 0; i < self->options->n_metrics; i++)
-    self->sums.correct[i] += result->correct[i];
+  gradus_sums_add (&self->sums, &self->train);
   return TRUE;
 }
 
@@ -267,33 +266,40 @@ take_step (GradusTrainer *self, gboolean *more, GError **error)
   return TRUE;
 }
 
+/* The total of an evaluation goes by the weights that training has now. */
+static void
+take_loss_weights (GradusTrainer *self)
+{
+  for (guint i = 0; i < self->train.n_heads; i++)
+    {
+      g_autofree char *name = g_strconcat ("loss_weights/",
+                                           gradus_model_output (self->config.model, i, NULL), NULL);
+      double           weight = gradus_trainer_live_value (self, name);
+
+      if (!isnan (weight))
+        self->evaluate.loss_weights[i] = weight;
+    }
+}
+
 static gboolean
 evaluate (GradusTrainer *self, GradusBatchSource *source, GradusScores *scores, GError **error)
 {
-  GradusSums sums;
-
+  take_loss_weights (self);
   if (!gradus_run_evaluation (self, self->evaluate_execution, &self->evaluate, &self->binding,
-                              self->options->n_metrics, source, &sums, error))
+                              source, &self->evaluated, error))
     return FALSE;
-  if (self->stop)
-    return TRUE;
-  scores->loss = sums.samples > 0 ? sums.loss / sums.samples : NAN;
-  for (guint i = 0; i < self->options->n_metrics; i++)
-    scores->metrics[i] = gradus_trainer_metric (&sums, i);
+  if (!self->stop)
+    gradus_scores_take (scores, &self->evaluate, &self->evaluated);
   return TRUE;
 }
 
 static double
-monitored (GradusTrainer *self, const char *monitor)
+monitored (GradusTrainer *self, const char *monitor, int score)
 {
   const GradusScores *scores = g_str_has_prefix (monitor, "train/") ? &self->last_train
                                                                     : &self->last_validation;
-  const char         *name = strchr (monitor, '/') + 1;
 
-  for (guint i = 0; i < self->options->n_metrics; i++)
-    if (g_str_equal (name, self->options->metrics[i].name))
-      return scores->metrics[i];
-  return scores->loss;
+  return score >= 0 ? scores->values[score] : scores->loss;
 }
 
 static gboolean
@@ -309,11 +315,11 @@ watch (GradusTrainer *self, gboolean validated, GError **error)
   GradusTrainerOptions *options = self->options;
 
   if (self->watch_best && (validated || !is_validation (options->monitor)) &&
-      gradus_watch_offer (&self->best, monitored (self, options->monitor), self->step))
+      gradus_watch_offer (&self->best, monitored (self, options->monitor, self->best_score), self->step))
     self->checkpoint_due = self->checkpoint_best = TRUE;
   if (!options->stop_early || !(validated || !is_validation (options->stop_monitor)))
     return TRUE;
-  if (gradus_watch_offer (&self->stopping, monitored (self, options->stop_monitor), self->step))
+  if (gradus_watch_offer (&self->stopping, monitored (self, options->stop_monitor, self->stop_score), self->step))
     {
       if (self->best_weights == NULL)
         return TRUE;
@@ -332,9 +338,7 @@ end_epoch (GradusTrainer *self, GError **error)
   gboolean validated = self->config.validation != NULL &&
                        (last || (self->epoch + 1) % self->options->validation_every == 0);
 
-  self->last_train.loss = self->sums.samples > 0 ? self->sums.loss / self->sums.samples : NAN;
-  for (guint i = 0; i < self->options->n_metrics; i++)
-    self->last_train.metrics[i] = gradus_trainer_metric (&self->sums, i);
+  gradus_scores_take (&self->last_train, &self->train, &self->sums);
   if (validated && !evaluate (self, self->config.validation, &self->last_validation, error))
     return FALSE;
   /* Stopped between its last step and its values: resumed, the epoch ends anew. */
@@ -347,7 +351,7 @@ end_epoch (GradusTrainer *self, GError **error)
   gradus_trainer_set_progress (self, NULL);
   self->epoch++;
   self->position = 0;
-  self->sums = (GradusSums){ 0 };
+  gradus_sums_reset (&self->sums, &self->train);
   if (self->pending_batch_size > 0)
     self->batch_size = self->pending_batch_size;
   self->pending_batch_size = 0;

@@ -41,9 +41,9 @@ typedef struct
 /* Running sums of an epoch, over true counts. */
 typedef struct
 {
-  gint64 samples;
-  double loss;
-  double correct[GRADUS_MAX_METRICS];
+  gint64  samples;
+  double  loss;   /* of each step times its samples (training) */
+  double *values; /* GradusCompiled.n_sums */
 } GradusSums;
 
 /* What one step was like. */
@@ -51,7 +51,6 @@ typedef struct
 {
   guint  n;
   double loss, norm;
-  double correct[GRADUS_MAX_METRICS];
   double input_wait, phases[3]; /* seconds */
   gint64 begun;                 /* monotonic microseconds */
 } GradusStepResult;
@@ -63,16 +62,17 @@ typedef struct
   guint  time_step, time_input, time_phases[3], time_log, throughput;
   guint  host_current, host_peak, device_current, device_peak;
   guint  epoch;
-  guint  train[GRADUS_MAX_METRICS];
-  guint  validation_loss, validation[GRADUS_MAX_METRICS];
+  guint  validation_loss;
+  guint *train, *validation; /* per score */
   guint *weights, *gradients; /* per trained variable */
   guint *layer_norms;         /* per layer with trained variables */
 } GradusSeries;
 
+/* Values of an epoch; NaN before the first. */
 typedef struct
 {
-  double loss;
-  double metrics[GRADUS_MAX_METRICS];
+  double  loss;
+  double *values; /* per score */
 } GradusScores;
 
 struct _GradusTrainer
@@ -97,9 +97,10 @@ struct _GradusTrainer
 
   gint64       step, epoch, position, n_batches;
   guint        batch_size, pending_batch_size;
-  GradusSums   sums;
+  GradusSums   sums, evaluated;
   GradusScores last_train, last_validation, last_test;
   GradusWatch  best, stopping;
+  int          best_score, stop_score, accuracy_score; /* -1: the loss; no accuracy */
   gboolean     watch_best;
   gboolean     stopped_early;
   gint64       skipped;
@@ -120,8 +121,24 @@ struct _GradusTrainer
   double   step_seconds; /* mean, smoothed */
 };
 
-/* gradus-trainer.c */
-double gradus_trainer_metric (const GradusSums *sums, guint i);
+/* gradus-scores.c */
+void gradus_sums_init  (GradusSums *self, const GradusCompiled *compiled);
+void gradus_sums_reset (GradusSums *self, const GradusCompiled *compiled);
+void gradus_sums_clear (GradusSums *self);
+/* Those of the last batch into compiled->batch_sums. */
+gboolean gradus_sums_read (GradusCompiled *compiled, GradusExecution *execution, GError **error);
+/* Adds compiled->batch_sums. */
+void   gradus_sums_add (GradusSums *self, const GradusCompiled *compiled);
+double gradus_score_result (const GradusScore *score, const double *sums);
+/* The losses of all heads times their weights. */
+double gradus_total_loss (const GradusCompiled *compiled, const double *sums);
+void   gradus_scores_init (GradusScores *self, const GradusCompiled *compiled);
+void   gradus_scores_take (GradusScores *self, const GradusCompiled *compiled, const GradusSums *sums);
+/* The first of an accuracy; -1 if there is none. */
+int    gradus_scores_accuracy (const GradusCompiled *compiled);
+/* What a monitor names after “train/” or “validation/”: a score, or -1 for the loss of the model.
+ * FALSE if there is no such series. */
+gboolean gradus_scores_find (const GradusCompiled *compiled, const char *name, int *index);
 
 /* gradus-trainer-commands.c: between two steps. Waits while paused. Sets stop. */
 void gradus_trainer_take_commands (GradusTrainer *self);
@@ -140,6 +157,8 @@ void gradus_trainer_event  (GradusTrainer  *self,
                             const char     *data);
 
 /* gradus-trainer-record.c */
+/* Of a live option; NaN if the run has none of the name. */
+double   gradus_trainer_live_value    (GradusTrainer *self, const char *name);
 void     gradus_trainer_open_series   (GradusTrainer *self);
 gboolean gradus_trainer_record_step   (GradusTrainer *self, const GradusStepResult *result, GError **error);
 void     gradus_trainer_record_epoch  (GradusTrainer *self, gboolean validated);
@@ -155,24 +174,29 @@ gboolean gradus_trainer_restore_best  (GradusTrainer *self, GError **error);
 void     gradus_trainer_wait_writer   (GradusTrainer *self);
 
 /* gradus-evaluate.c: @trainer (nullable) takes urgent commands between two batches, and a stop ends
- * the pass early with TRUE. */
-gboolean gradus_run_evaluation (GradusTrainer        *trainer,
-                                GradusExecution      *execution,
-                                const GradusCompiled *compiled,
-                                const GradusBinding  *binding,
-                                guint                 n_metrics,
-                                GradusBatchSource    *source,
-                                GradusSums           *sums,
-                                GError              **error);
-/* Labels outside the classes are refused before they are used. */
-gboolean gradus_check_labels   (const GradusCompiled *compiled,
-                                const GradusBinding  *binding,
-                                const GradusBatch    *batch,
-                                GError              **error);
-gboolean gradus_set_batch      (GradusExecution      *execution,
-                                const GradusCompiled *compiled,
-                                const GradusBinding  *binding,
-                                const GradusBatch    *batch,
-                                GError              **error);
+ * the pass early with TRUE. @sums are reset first; their loss is the total. */
+gboolean gradus_run_evaluation (GradusTrainer       *trainer,
+                                GradusExecution     *execution,
+                                GradusCompiled      *compiled,
+                                const GradusBinding *binding,
+                                GradusBatchSource   *source,
+                                GradusSums          *sums,
+                                GError             **error);
+
+/* gradus-head-batch.c: labels outside the classes are refused before they are used. */
+gboolean gradus_check_labels    (const GradusCompiled *compiled,
+                                 const GradusBinding  *binding,
+                                 const GradusBatch    *batch,
+                                 GError              **error);
+gboolean gradus_set_batch       (GradusExecution     *execution,
+                                 GradusCompiled      *compiled,
+                                 const GradusBinding *binding,
+                                 const GradusBatch   *batch,
+                                 GError             **error);
+/* Class weights that make all classes count alike, by one pass through the first epoch. */
+gboolean gradus_balance_classes (GradusCompiled      *compiled,
+                                 const GradusBinding *binding,
+                                 GradusBatchSource   *source,
+                                 GError             **error);
 
 G_END_DECLS

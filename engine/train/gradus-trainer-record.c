@@ -56,11 +56,15 @@ gradus_trainer_open_series (GradusTrainer *self)
   s->epoch = series (self, scalar, "", "epoch");
   if (self->config.validation != NULL)
     s->validation_loss = series (self, scalar, "validation/", "loss");
-  for (guint i = 0; i < self->options->n_metrics; i++)
+  s->train = g_new0 (guint, self->train.n_scores);
+  s->validation = g_new0 (guint, self->train.n_scores);
+  for (guint i = 0; i < self->train.n_scores; i++)
     {
-      s->train[i] = series (self, scalar, "train/", self->options->metrics[i].name);
+      if (self->train.scores[i].hidden)
+        continue;
+      s->train[i] = series (self, scalar, "train/", self->train.scores[i].name);
       if (self->config.validation != NULL)
-        s->validation[i] = series (self, scalar, "validation/", self->options->metrics[i].name);
+        s->validation[i] = series (self, scalar, "validation/", self->train.scores[i].name);
     }
   open_tensor_series (self);
 }
@@ -136,8 +140,8 @@ is_due (GradusTrainer *self, gint64 every)
   return every > 0 && (self->step % every == 0 || self->step == 1);
 }
 
-static double
-live_value (GradusTrainer *self, const char *name)
+double
+gradus_trainer_live_value (GradusTrainer *self, const char *name)
 {
   for (guint i = 0; i < self->hypers->len; i++)
     {
@@ -159,7 +163,10 @@ record_scalars (GradusTrainer *self, const GradusStepResult *result, gint64 begu
 
   gradus_process_memory_sample (&self->process, begun);
   put (self, s->loss, result->loss);
-  put (self, s->learning_rate, live_value (self, "learning_rate"));
+  for (guint i = 0; i < self->train.n_scores; i++)
+    if (self->train.scores[i].metric == NULL && !self->train.scores[i].hidden)
+      put (self, s->train[i], gradus_score_result (&self->train.scores[i], self->train.batch_sums));
+  put (self, s->learning_rate, gradus_trainer_live_value (self, "learning_rate"));
   put (self, s->norm, result->norm);
   put (self, s->time_input, result->input_wait);
   for (guint i = 0; i < 3; i++)
@@ -203,13 +210,16 @@ gradus_trainer_record_epoch (GradusTrainer *self, gboolean validated)
   if (self->config.observer == NULL)
     return;
   put (self, self->series.epoch, self->epoch + 1);
-  for (guint i = 0; i < self->options->n_metrics; i++)
-    put (self, self->series.train[i], self->last_train.metrics[i]);
+  /* The losses of heads stand there step by step, as that of the model does. */
+  for (guint i = 0; i < self->train.n_scores; i++)
+    if (self->train.scores[i].metric != NULL)
+      put (self, self->series.train[i], self->last_train.values[i]);
   if (!validated)
     return;
   put (self, self->series.validation_loss, self->last_validation.loss);
-  for (guint i = 0; i < self->options->n_metrics; i++)
-    put (self, self->series.validation[i], self->last_validation.metrics[i]);
+  for (guint i = 0; i < self->train.n_scores; i++)
+    if (!self->train.scores[i].hidden)
+      put (self, self->series.validation[i], self->last_validation.values[i]);
 }
 
 void
@@ -218,9 +228,16 @@ gradus_trainer_record_test (GradusTrainer *self)
   if (self->config.observer == NULL)
     return;
   put (self, series (self, GRADUS_SERIES_SCALAR, "test/", "loss"), self->last_test.loss);
-  for (guint i = 0; i < self->options->n_metrics; i++)
-    put (self, series (self, GRADUS_SERIES_SCALAR, "test/", self->options->metrics[i].name),
-         self->last_test.metrics[i]);
+  for (guint i = 0; i < self->train.n_scores; i++)
+    if (!self->train.scores[i].hidden)
+      put (self, series (self, GRADUS_SERIES_SCALAR, "test/", self->train.scores[i].name),
+           self->last_test.values[i]);
+}
+
+static double
+accuracy_of (GradusTrainer *self, const GradusScores *scores)
+{
+  return self->accuracy_score >= 0 ? scores->values[self->accuracy_score] : NAN;
 }
 
 void
@@ -249,11 +266,14 @@ gradus_trainer_set_progress (GradusTrainer *self, const GradusStepResult *result
   if (self->sums.samples > 0)
     {
       p->loss = self->sums.loss / self->sums.samples;
-      p->accuracy = self->options->n_metrics > 0 ? gradus_trainer_metric (&self->sums, 0) : NAN;
+      p->accuracy = self->accuracy_score >= 0
+                        ? gradus_score_result (&self->train.scores[self->accuracy_score],
+                                               self->sums.values)
+                        : NAN;
     }
   p->validation_loss = self->last_validation.loss;
-  p->validation_accuracy = self->options->n_metrics > 0 ? self->last_validation.metrics[0] : NAN;
+  p->validation_accuracy = accuracy_of (self, &self->last_validation);
   p->test_loss = self->last_test.loss;
-  p->test_accuracy = self->options->n_metrics > 0 ? self->last_test.metrics[0] : NAN;
+  p->test_accuracy = accuracy_of (self, &self->last_test);
   g_mutex_unlock (&self->lock);
 }

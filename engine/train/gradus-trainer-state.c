@@ -34,6 +34,26 @@ get_number (GradusJsonObject *object, const char *key, double fallback)
   return gradus_json_double (object, key, -G_MAXDOUBLE, G_MAXDOUBLE, fallback);
 }
 
+static void
+add_number (JsonArray *array, double value)
+{
+  if (isfinite (value))
+    json_array_add_double_element (array, value);
+  else
+    json_array_add_string_element (array, isnan (value) ? "nan" : value > 0 ? "inf" : "-inf");
+}
+
+/* What is no number is 0. */
+static double
+number_of (JsonNode *node)
+{
+  if (node == NULL || !JSON_NODE_HOLDS_VALUE (node))
+    return 0;
+  if (json_node_get_value_type (node) == G_TYPE_STRING)
+    return g_ascii_strtod (json_node_get_string (node), NULL);
+  return json_node_get_double (node);
+}
+
 static JsonObject *
 watch_to_json (const GradusWatch *watch)
 {
@@ -72,12 +92,12 @@ scores_to_json (GradusTrainer *self)
 
       if (!isnan (scores[p]->loss))
         set_number (object, loss, scores[p]->loss);
-      for (guint i = 0; i < self->options->n_metrics; i++)
+      for (guint i = 0; i < self->train.n_scores; i++)
         {
-          g_autofree char *name = g_strconcat (parts[p], self->options->metrics[i].name, NULL);
+          g_autofree char *name = g_strconcat (parts[p], self->train.scores[i].name, NULL);
 
-          if (!isnan (scores[p]->metrics[i]))
-            set_number (object, name, scores[p]->metrics[i]);
+          if (!isnan (scores[p]->values[i]) && !self->train.scores[i].hidden)
+            set_number (object, name, scores[p]->values[i]);
         }
     }
   return object;
@@ -95,11 +115,11 @@ scores_from_json (GradusTrainer *self, GradusJsonObject *state)
       g_autofree char *loss = g_strconcat (parts[p], "loss", NULL);
 
       scores[p]->loss = get_number (object, loss, NAN);
-      for (guint i = 0; i < self->options->n_metrics; i++)
+      for (guint i = 0; i < self->train.n_scores; i++)
         {
-          g_autofree char *name = g_strconcat (parts[p], self->options->metrics[i].name, NULL);
+          g_autofree char *name = g_strconcat (parts[p], self->train.scores[i].name, NULL);
 
-          scores[p]->metrics[i] = get_number (object, name, NAN);
+          scores[p]->values[i] = get_number (object, name, NAN);
         }
     }
 }
@@ -107,12 +127,20 @@ scores_from_json (GradusTrainer *self, GradusJsonObject *state)
 static JsonObject *
 sums_to_json (GradusTrainer *self)
 {
-  JsonObject *object = json_object_new ();
+  JsonObject *object = json_object_new (), *scores = json_object_new ();
 
   json_object_set_int_member (object, "samples", self->sums.samples);
   set_number (object, "loss", self->sums.loss);
-  for (guint i = 0; i < self->options->n_metrics; i++)
-    set_number (object, self->options->metrics[i].name, self->sums.correct[i]);
+  for (guint i = 0; i < self->train.n_scores; i++)
+    {
+      const GradusScore *score = &self->train.scores[i];
+      JsonArray         *values = json_array_new ();
+
+      for (guint k = 0; k < score->n; k++)
+        add_number (values, self->sums.values[score->offset + k]);
+      json_object_set_array_member (scores, score->name, values);
+    }
+  json_object_set_object_member (object, "scores", scores);
   return object;
 }
 
@@ -120,13 +148,21 @@ static void
 sums_from_json (GradusTrainer *self, GradusJsonObject *state)
 {
   g_autoptr (GradusJsonObject) object = gradus_json_object (state, "sums");
+  g_autoptr (GradusJsonObject) scores = NULL;
 
   if (object == NULL)
     return;
   self->sums.samples = gradus_json_int (object, "samples", 0, G_MAXINT64, 0);
   self->sums.loss = get_number (object, "loss", 0);
-  for (guint i = 0; i < self->options->n_metrics; i++)
-    self->sums.correct[i] = get_number (object, self->options->metrics[i].name, 0);
+  scores = gradus_json_object (object, "scores");
+  for (guint i = 0; scores != NULL && i < self->train.n_scores; i++)
+    {
+      const GradusScore *score = &self->train.scores[i];
+      g_autoptr (GradusJsonArray) values = gradus_json_array (scores, score->name, score->n);
+
+      for (guint k = 0; values != NULL && k < gradus_json_array_length (values); k++)
+        self->sums.values[score->offset + k] = number_of (gradus_json_array_node (values, k));
+    }
 }
 
 static JsonObject *

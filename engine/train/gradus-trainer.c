@@ -5,20 +5,7 @@
 
 #include <glib/gi18n-lib.h>
 #include <math.h>
-
-double
-gradus_trainer_metric (const GradusSums *sums, guint i)
-{
-  return sums->samples > 0 ? sums->correct[i] / sums->samples : NAN;
-}
-
-static void
-no_scores (GradusScores *scores)
-{
-  scores->loss = NAN;
-  for (guint i = 0; i < GRADUS_MAX_METRICS; i++)
-    scores->metrics[i] = NAN;
-}
+#include <string.h>
 
 static gboolean
 compile (GradusTrainer *self, GError **error)
@@ -48,13 +35,15 @@ check_source (GradusTrainer *self, GradusBatchSource *source, GError **error)
                                "data. Let both go through the same pipeline."));
         return FALSE;
       }
-  if (binding.target.dtype != self->binding.target.dtype)
-    {
-      g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                           _("The validation or test targets have another type than those of the "
-                             "training data. Let both go through the same pipeline."));
-      return FALSE;
-    }
+  for (guint i = 0; i < binding.n_targets; i++)
+    if (binding.targets[i].dtype != self->binding.targets[i].dtype ||
+        binding.target_order[i] != self->binding.target_order[i])
+      {
+        g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                             _("The validation or test targets have another type than those of the "
+                               "training data. Let both go through the same pipeline."));
+        return FALSE;
+      }
   return TRUE;
 }
 
@@ -160,6 +149,19 @@ find_layers (GradusTrainer *self)
   self->layer_squares = g_new (double, self->layer_names->len);
 }
 
+static gboolean
+find_watched (GradusTrainer *self, const char *monitor, int *score, GError **error)
+{
+  const char *name = strchr (monitor, '/') + 1;
+
+  if (gradus_scores_find (&self->evaluate, name, score))
+    return TRUE;
+  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+               _("There is no series “%s” to watch in this run; write “%s”."), monitor,
+               "validation/loss");
+  return FALSE;
+}
+
 /* "validation/..." can be watched only where there is validation data. */
 static gboolean
 set_watches (GradusTrainer *self, GError **error)
@@ -175,6 +177,10 @@ set_watches (GradusTrainer *self, GError **error)
                    options->stop_monitor);
       return FALSE;
     }
+  if (!find_watched (self, options->monitor, &self->best_score, error) ||
+      (options->stop_early &&
+       !find_watched (self, options->stop_monitor, &self->stop_score, error)))
+    return FALSE;
   self->watch_best = options->best && self->config.checkpoint_folder != NULL &&
                      (validated || !g_str_has_prefix (options->monitor, "validation/"));
   self->best = (GradusWatch){ .is_min = gradus_mode_is_min (options->mode, options->monitor),
@@ -208,10 +214,15 @@ gradus_trainer_new (const GradusTrainerConfig *config, GError **error)
   g_cond_init (&self->posted);
   g_queue_init (&self->commands);
   gradus_process_memory_init (&self->process);
-  no_scores (&self->last_train);
-  no_scores (&self->last_validation);
-  no_scores (&self->last_test);
-  if (!set_watches (self, error) || !compile (self, error) ||
+  if (!compile (self, error))
+    return NULL;
+  gradus_sums_init (&self->sums, &self->train);
+  gradus_sums_init (&self->evaluated, &self->evaluate);
+  gradus_scores_init (&self->last_train, &self->train);
+  gradus_scores_init (&self->last_validation, &self->train);
+  gradus_scores_init (&self->last_test, &self->train);
+  self->accuracy_score = gradus_scores_accuracy (&self->train);
+  if (!set_watches (self, error) ||
       !check_source (self, config->validation, error) ||
       !check_source (self, config->test, error) || !plan (self, error))
     return NULL;
@@ -244,6 +255,13 @@ gradus_trainer_free (GradusTrainer *self)
   g_clear_pointer (&self->variables, gradus_variables_free);
   g_clear_pointer (&self->train_plan, gradus_plan_unref);
   g_clear_pointer (&self->evaluate_plan, gradus_plan_unref);
+  gradus_sums_clear (&self->sums);
+  gradus_sums_clear (&self->evaluated);
+  g_free (self->last_train.values);
+  g_free (self->last_validation.values);
+  g_free (self->last_test.values);
+  g_free (self->series.train);
+  g_free (self->series.validation);
   gradus_compiled_clear (&self->train);
   gradus_compiled_clear (&self->evaluate);
   g_array_unref (self->hypers);

@@ -120,7 +120,7 @@ typedef enum
  * gradus_trainer_post:
  * @id: the log's id of the command, given back by the observer's command_taken; 0 for none
  * @option: of SET: "learning_rate", "clip", "momentum", "dropout", "weight_decay", "batch_size",
- *   "threads"
+ *   "threads", "loss_weights/<head>"
  *
  * Any thread. Taken between two steps, in order. An option that does not exist or a value out of range is
  * answered by command_taken with an error.

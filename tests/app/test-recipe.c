@@ -219,10 +219,10 @@ static const struct
     GRADUS_ERROR_UNSUPPORTED, "/compile/optimizer/class_name", "AdamW" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'msee'}}",
     GRADUS_ERROR_REFUSED, "/compile/loss", "mse" },
-  { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'huber'}}",
+  { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'hubber'}}",
     GRADUS_ERROR_REFUSED, "/compile/loss", "huber" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
-    ",'compile':{'optimizer':'adam','loss':'mse','metrics':['f1_score']}}",
+    ",'compile':{'optimizer':'adam','loss':'mse','metrics':['f1_scor']}}",
     GRADUS_ERROR_REFUSED, "/compile/metrics", "f1_score" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'epochs':'5'}}",

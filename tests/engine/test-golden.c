@@ -228,7 +228,7 @@ check_training (Case *self)
       if (step != GRADUS_NO_VALUE)
         gradus_execution_set_hyper (execution, step, i + 1);
       g_assert_true (gradus_execution_set_input (execution, compiled.inputs[0], data, gradus_sizes (batch, 1), &error));
-      g_assert_true (gradus_execution_set_input (execution, compiled.target, targets, gradus_sizes (batch, 1), &error));
+      g_assert_true (gradus_execution_set_input (execution, compiled.heads[0].target, targets, gradus_sizes (batch, 1), &error));
       gradus_execution_run (execution, gradus_sizes (batch, 1), 0, i + 1, &error);
       g_assert_no_error (error);
       gradus_execution_read (execution, compiled.loss, &loss, sizeof loss, &error);
@@ -247,9 +247,10 @@ bind (Case *self)
   guint rank = self->targets.shape.rank;
 
   self->binding = (GradusBinding){ .n_inputs = 1, .dtypes = { self->inputs.dtype } };
-  self->binding.target = (GradusArraySpec){ "target", self->targets.dtype, rank - 1, { 0 } };
+  self->binding.n_targets = 1;
+  self->binding.targets[0] = (GradusArraySpec){ "target", self->targets.dtype, rank - 1, { 0 } };
   for (guint i = 1; i < rank; i++)
-    self->binding.target.dims[i - 1] = self->targets.shape.dims[i];
+    self->binding.targets[0].dims[i - 1] = self->targets.shape.dims[i];
 }
 
 static void

@@ -34,6 +34,7 @@ typedef struct
  *   aligned
  * @targets: likewise per target spec
  * @samples: index of each sample in its source, for naming an offender
+ * @weights: n_samples weights, what each counts in the loss; NULL where the source has none
  *
  * Borrowed: valid until the next call on the same source.
  */
@@ -43,6 +44,7 @@ typedef struct
   const void *const *inputs;
   const void *const *targets;
   const gint64     *samples;
+  const float      *weights;
 } GradusBatch;
 
 typedef struct _GradusBatchSource GradusBatchSource;
@@ -73,6 +75,8 @@ typedef struct
    * GRADUS_ERROR_CANCELLED. */
   void (*cancel) (GradusBatchSource *self);
   void (*free) (GradusBatchSource *self);
+  /* Whether batches have weights; NULL: no. */
+  gboolean (*has_weights) (GradusBatchSource *self);
 } GradusBatchSourceFuncs;
 
 /* An implementation embeds this as its first member. */
