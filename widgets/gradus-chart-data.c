@@ -458,6 +458,7 @@ static void
 draw_symbols_func (GradusChartData *self, GtkSnapshot *snapshot, GradusChartLine *line, double unit)
 {
   draw_non_finite (self, snapshot, line);
+  gradus_chart_draw_outside (self->chart, snapshot, line);
   draw_symbols (self, snapshot, line);
 }
 

@@ -128,6 +128,7 @@ struct _GradusChart
   GradusPalette palette;
   int           width, height; /* of the layers */
   double        label_width;   /* of the widest label of y */
+  double        outside_high, outside_low; /* the farthest values out of the range of y; or NaN */
 
   /* Updates */
   guint    tick;
@@ -166,6 +167,14 @@ GradusMark *gradus_chart_find_mark (GradusChart *self, double px, double py);
 void  gradus_chart_update (GradusChart *self);
 char *gradus_chart_format_x_tick (GradusChart *self, guint i);
 char *gradus_chart_format_y_tick (GradusChart *self, guint i);
+
+/* gradus-chart-outside.c: what lies beyond the range of y that the chart chose. Measuring returns
+   whether it differs from before; the words are NULL if nothing does. */
+gboolean gradus_chart_measure_outside  (GradusChart *self);
+char    *gradus_chart_describe_outside (GradusChart *self);
+void     gradus_chart_draw_outside     (const GradusChart     *self,
+                                        GtkSnapshot           *snapshot,
+                                        const GradusChartLine *line);
 
 /* gradus-chart-{frame,data,cursor,values}.c: the layers; each knows its chart, not owned. */
 GtkWidget *gradus_chart_frame_new (GradusChart *chart);

@@ -165,6 +165,7 @@ gradus_chart_summarize (GradusChart *self)
   g_autoptr (GString) values = g_string_new (NULL);
   GradusChartLine *first;
   guint64          n_not_finite = 0;
+  g_autofree char *outside = NULL;
   GString         *text;
   const char      *run;
 
@@ -197,6 +198,10 @@ gradus_chart_summarize (GradusChart *self)
                                               (gulong) n_not_finite),
                               count);
     }
+  outside = gradus_chart_describe_outside (self);
+  if (outside != NULL)
+    /* Translators: "highest 1 500", a value that the chart leaves out. */
+    g_string_append_printf (text, _(", outside of what is shown: %s"), outside);
   summarize_other_runs (self, text);
   return g_string_free (text, FALSE);
 }

@@ -331,6 +331,7 @@ gradus_chart_update (GradusChart *self)
       self->label_width = measure_labels (self);
       place_plot (self, self->label_width);
     }
+  values_changed |= gradus_chart_measure_outside (self);
   if (memcmp (&old, &self->plot, sizeof old) != 0)
     choose_x_ticks (self);
 

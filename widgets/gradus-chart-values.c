@@ -123,12 +123,25 @@ draw_best (GradusChartValues *self, GtkSnapshot *snapshot, const GradusChartLine
 }
 
 static void
+draw_note (GradusChartValues *self, GtkSnapshot *snapshot, const char *text, double height, double *right)
+{
+  g_autoptr (PangoLayout) note = NULL;
+
+  if (text == NULL)
+    return;
+  note = make_caption (self, text);
+  if (draw_leftwards (snapshot, note, height, &self->chart->palette.dim, right))
+    *right -= VALUE_GAP;
+}
+
+static void
 gradus_chart_values_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   GradusChartValues *self = GRADUS_CHART_VALUES (widget);
   GPtrArray         *lines = self->chart->lines;
   double             right = gtk_widget_get_width (widget);
   double             height = gtk_widget_get_height (widget);
+  g_autofree char   *outside = gradus_chart_describe_outside (self->chart);
 
   for (guint i = lines->len; i > 0; i--)
     {
@@ -144,12 +157,8 @@ gradus_chart_values_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       if (line->has_best && gradus_chart_is_focus (self->chart, line))
         draw_best (self, snapshot, line, height, &right);
     }
-  if (self->chart->note != NULL)
-    {
-      g_autoptr (PangoLayout) note = make_caption (self, self->chart->note);
-
-      draw_leftwards (snapshot, note, height, &self->chart->palette.dim, &right);
-    }
+  draw_note (self, snapshot, outside, height, &right);
+  draw_note (self, snapshot, self->chart->note, height, &right);
 }
 
 static void

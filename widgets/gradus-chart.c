@@ -365,6 +365,7 @@ gradus_chart_init (GradusChart *self)
   self->y_unit = "";
   self->y_factor = 1.0;
   self->reference = self->y_lower = self->y_upper = NAN;
+  self->outside_high = self->outside_low = NAN;
   self->pointer_x = self->pointer_y = self->drag_x0 = self->drag_x1 = NAN;
   self->spoken_at = -G_USEC_PER_SEC * 60;
   build_children (self);

@@ -255,6 +255,54 @@ test_ranges (void)
   test_close (window);
 }
 
+/* The first steps and a spike do not squeeze the curve, and are not passed over in silence; of a
+   validation line everything is shown. */
+static void
+test_outside (void)
+{
+  GtkWidget *widget = gradus_chart_new ("Loss");
+  g_autoptr (GradusPointSeries) train = gradus_point_series_new ();
+  g_autoptr (GradusPointSeries) validation = gradus_point_series_new ();
+  g_autoptr (GradusLine) train_line = gradus_line_new (GRADUS_SERIES (train), 1, "", GRADUS_LINE_TRAIN, 0, 0);
+  g_autoptr (GradusLine) validation_line
+      = gradus_line_new (GRADUS_SERIES (validation), 1, "", GRADUS_LINE_VALIDATION, 0, 0);
+  GradusChart *chart = GRADUS_CHART (widget);
+  GtkWidget   *window;
+  g_autofree char *said = NULL;
+  g_autofree char *said_of_all = NULL;
+  g_autofree char *farthest = NULL;
+  g_autofree char *expected = NULL;
+
+  for (gint64 i = 1; i <= 2000; i++)
+    gradus_point_series_add (train, i, i, i == 1500 ? 1500.0 : i < 20 ? 2.5 : 0.3);
+  for (gint64 i = 1; i <= 10; i++)
+    gradus_point_series_add (validation, 200 * i, 200 * i, i == 1 ? 0.9 : 0.4);
+  gradus_chart_add_line (chart, train_line);
+  gradus_chart_add_line (chart, validation_line);
+  gradus_chart_set_robust (chart, TRUE);
+  window = test_open (widget, 500, 300);
+  g_assert_cmpfloat (chart->plot.y1, >=, 0.9);
+  g_assert_cmpfloat (chart->plot.y1, <, 2.0);
+  g_assert_cmpfloat (chart->outside_high, ==, 1500.0);
+  g_assert_true (isnan (chart->outside_low));
+  farthest = gradus_format_value (1500.0, GRADUS_UNIT_NONE);
+  expected = g_strconcat ("highest ", farthest, NULL);
+  said = gradus_chart_summarize (chart);
+  g_assert_nonnull (strstr (said, expected));
+  /* Who chose the range is not told of it. */
+  gradus_chart_set_y_range (chart, 0.0, 1.0);
+  test_wait (60);
+  g_assert_true (isnan (chart->outside_high));
+  gradus_chart_set_y_range (chart, NAN, NAN);
+  gradus_chart_set_robust (chart, FALSE);
+  test_wait (60);
+  g_assert_cmpfloat (chart->plot.y1, >=, 1500.0);
+  g_assert_true (isnan (chart->outside_high));
+  said_of_all = gradus_chart_summarize (chart);
+  g_assert_null (strstr (said_of_all, "highest"));
+  test_close (window);
+}
+
 /* Neither an idle chart nor one that is not on the screen holds a tick; a change that is not in
    view draws nothing. */
 static void
@@ -404,6 +452,7 @@ main (int argc, char **argv)
   g_test_add_func ("/chart/walk", test_walk);
   g_test_add_func ("/chart/properties", test_properties);
   g_test_add_func ("/chart/ranges", test_ranges);
+  g_test_add_func ("/chart/outside", test_outside);
   g_test_add_func ("/chart/quiet", test_quiet);
   g_test_add_func ("/chart/growth-is-cheap", test_growth_is_cheap);
   g_test_add_func ("/chart/all-looks", test_all_looks);
