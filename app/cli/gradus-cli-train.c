@@ -335,6 +335,10 @@ start (Train *train, const Options *options, const char *path, GError **error)
   if (path != NULL)
     return gradus_session_submit (train->session, recipe, error);
   assignments = resume_assignments (options);
+  /* Refused, the run stays what it was. */
+  if (!gradus_session_check_resume (train->session, options->resume,
+                                    (const char *const *)assignments, error))
+    return NULL;
   return gradus_session_resume (train->session, options->resume, (const char *const *)assignments,
                                 error);
 }

@@ -244,6 +244,8 @@ stored_recipe (GradusSession     *self,
 {
   g_autofree char *text = gradus_log_reader_recipe (reader, info->id, error);
   g_autofree char *source = NULL;
+  g_autofree char *model = NULL;
+  g_autofree char *changed = NULL;
   g_autoptr (GradusRecipe) recipe = NULL;
 
   if (text == NULL)
@@ -252,9 +254,19 @@ stored_recipe (GradusSession     *self,
   recipe = gradus_recipe_parse (text, gradus_workspace_path (self->workspace), source, error);
   if (recipe == NULL)
     return NULL;
+  model = gradus_recipe_get_model_json (recipe);
   for (guint i = 0; assignments != NULL && assignments[i] != NULL; i++)
     if (!gradus_recipe_assign (recipe, assignments[i], error))
       return NULL;
+  changed = gradus_recipe_get_model_json (recipe);
+  if (g_strcmp0 (model, changed) != 0)
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                   _ ("Run “%s” goes on with the model it began with; leave the model as it is, or "
+                      "train the recipe anew."),
+                   info->name);
+      return NULL;
+    }
   if (info->status == GRADUS_RUN_FINISHED
       && gradus_recipe_get_int (recipe, "fit.epochs", 0) <= (gint64)info->planned_epochs)
     {
@@ -264,6 +276,41 @@ stored_recipe (GradusSession     *self,
       return NULL;
     }
   return g_steal_pointer (&recipe);
+}
+
+gboolean
+gradus_session_check_resume (GradusSession     *self,
+                             const char        *run,
+                             const char *const *assignments,
+                             GError           **error)
+{
+  g_autoptr (GradusLogReader) reader = NULL;
+  g_autoptr (GradusRunInfo) info = NULL;
+  g_autoptr (GradusRecipe) recipe = NULL;
+  g_autoptr (GradusPreparation) trial = NULL;
+  g_autoptr (GPtrArray) changed = g_ptr_array_new_with_free_func (g_free);
+  gint64 id = 0;
+
+  g_return_val_if_fail (GRADUS_IS_SESSION (self) && run != NULL, FALSE);
+
+  id = gradus_run_find (self->workspace, run, NULL, error);
+  reader = id != 0 ? gradus_log_reader_new (self->workspace, error) : NULL;
+  info = reader != NULL ? gradus_log_reader_run (reader, id, error) : NULL;
+  recipe = info != NULL ? stored_recipe (self, reader, info, assignments, error) : NULL;
+  trial = recipe != NULL ? gradus_preparation_new (recipe, NULL, error) : NULL;
+  if (trial == NULL || !gradus_preparation_check_memory (trial, error)
+      || !gradus_preparation_fingerprint (trial, recipe, changed, error))
+    return FALSE;
+  for (guint i = 0; i < changed->len; i++)
+    if (g_str_equal (g_ptr_array_index (changed, i), gradus_part_name (GRADUS_PART_TRAIN)))
+      {
+        g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                     _ ("The training data is not what run “%s” began with, so it cannot go on. "
+                        "Bring that data back, or train the recipe anew."),
+                     info->name);
+        return FALSE;
+      }
+  return TRUE;
 }
 
 char *

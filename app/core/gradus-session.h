@@ -108,6 +108,18 @@ GradusWorkspace *gradus_session_get_workspace (GradusSession *self);
 char *gradus_session_submit (GradusSession *self, GradusRecipe *recipe, GError **error);
 
 /**
+ * gradus_session_check_resume:
+ *
+ * Whether gradus_session_resume() would begin, without touching the run: the run is there and not
+ * finished, model and memory suffice, and the training data is what the run began with. Opens the
+ * data, so not for the main thread of a window.
+ */
+gboolean gradus_session_check_resume (GradusSession     *self,
+                                      const char        *run,
+                                      const char *const *assignments,
+                                      GError           **error);
+
+/**
  * gradus_session_resume:
  * @run: uuid, unique name or #id of a stopped, interrupted or failed run, or of a finished one
  *   whose epochs are raised

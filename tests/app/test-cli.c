@@ -427,6 +427,45 @@ start_training (const char *workspace, const char *first, const char *second)
   return start_training_with (G_SUBPROCESS_FLAGS_STDOUT_SILENCE, workspace, first, second);
 }
 
+/* A run that cannot go on is refused with what would be right, and stays what it was. */
+static void
+test_resume_refused (void)
+{
+  g_autofree char *line = example ("line.json");
+  g_autofree char *workspace = g_build_filename (folder, "resume-refused", NULL);
+  static const struct
+  {
+    const char *run, *assignment, *word;
+  } cases[] = {
+    { "1", "seed=3", "raise fit.epochs above 20" },
+    { "2", "data.train.samples=7", "data" },
+    { "2", "data.train.generator=foo", "foo" },
+    { "2", "model.config.layers.1.config.units=7", "model" },
+    { "2", "fit.device=cuda", "cuda" },
+    { "2", "fit.epochs=0", "/fit/epochs" },
+    { "2", "fit.epoch=1", "epochs" },
+    { "3", "fit.epochs=30", "3" },
+  };
+  g_auto (Result) whole = RUN ("train", line, "--workspace", workspace, "--quiet");
+  g_autoptr (GSubprocess) process = start_training (workspace, NULL, NULL);
+  g_autoptr (GradusRunInfo) info = NULL;
+
+  g_assert_cmpint (whole.status, ==, 0);
+  g_usleep (700000);
+  g_subprocess_send_signal (process, SIGINT);
+  g_subprocess_wait (process, NULL, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (Result) result = RUN ("train", "--resume", cases[i].run, "--workspace", workspace,
+                                    "--quiet", "--set", cases[i].assignment);
+
+      g_assert_cmpint (result.status, ==, 2);
+      g_assert_nonnull (strstr (result.err, cases[i].word));
+    }
+  info = app_fixture_run (workspace, "line 2");
+  g_assert_cmpint (info->status, ==, GRADUS_RUN_STOPPED);
+}
+
 /* The log is taken away under a run: it fails, and says of which file. */
 static void
 test_lost_log (void)
@@ -470,6 +509,34 @@ test_interrupt (void)
   g_assert_cmpint (info->last_step, >, 0);
 }
 
+/* Waits until the log knows of @more steps after @before: by the run's own progress and not by the
+ * clock, so that a kill comes under way on any machine. */
+static gint64
+await_steps (const char *workspace, gint64 before, gint64 more)
+{
+  g_autofree char *log = g_build_filename (workspace, "runs.sqlite", NULL);
+  gint64           until = g_get_monotonic_time () + 60 * G_USEC_PER_SEC;
+
+  while (g_get_monotonic_time () < until)
+    {
+      if (g_file_test (log, G_FILE_TEST_EXISTS))
+        {
+          g_autoptr (GradusWorkspace) opened
+              = gradus_workspace_open (workspace, GRADUS_WORKSPACE_READ_ONLY, NULL);
+          g_autoptr (GradusLogReader) reader
+              = opened != NULL ? gradus_log_reader_new (opened, NULL) : NULL;
+          g_autoptr (GradusRunInfo) info
+              = reader != NULL ? gradus_log_reader_run (reader, 1, NULL) : NULL;
+
+          if (info != NULL && info->status == GRADUS_RUN_RUNNING
+              && info->last_step >= before + more)
+            return info->last_step;
+        }
+      g_usleep (5000);
+    }
+  g_assert_not_reached ();
+}
+
 /* Killed under way and resumed each time, the run ends with the bits of a run that was
  * left alone. */
 static void
@@ -479,34 +546,28 @@ test_kill (void)
   g_autofree char *workspace = g_build_filename (folder, "killed", NULL);
   g_autoptr (GSubprocess) whole = start_training (calm, NULL, NULL);
   g_autoptr (GSubprocess) process = NULL;
-  guint killed = 0;
+  gint64 before = 0;
 
   g_subprocess_wait_check (whole, NULL, NULL);
   process = start_training (workspace, NULL, NULL);
   for (guint i = 0; i < n_kills; i++)
     {
-      gint64 begun = 0;
+      gint64 step = await_steps (workspace, i == 0 ? 0 : before, 400 + i % 7 * 50);
 
-      g_usleep (350000 + i % 7 * 40000);
       g_subprocess_force_exit (process);
       g_subprocess_wait (process, NULL, NULL);
-      killed += g_subprocess_get_if_signaled (process);
+      g_assert_true (g_subprocess_get_if_signaled (process));
       {
         g_autoptr (GradusRunInfo) info = app_fixture_run (workspace, "line");
 
-        begun = info->last_step;
-        /* The run may have ended before the process that was killed did. */
-        if (info->status == GRADUS_RUN_FINISHED)
-          break;
-        /* Killed before it began, it still waits, until somebody who may write looks at it. */
-        if (g_subprocess_get_if_signaled (process) && info->status != GRADUS_RUN_QUEUED)
-          g_assert_cmpint (info->status, ==, GRADUS_RUN_INTERRUPTED);
+        g_assert_cmpint (info->status, ==, GRADUS_RUN_INTERRUPTED);
+        g_assert_cmpint (info->last_step, >=, step);
+        before = info->last_step;
       }
-      g_test_message ("killed at step %" G_GINT64_FORMAT, begun);
+      g_test_message ("killed under way at step %" G_GINT64_FORMAT, before);
       g_clear_object (&process);
       process = start_training (workspace, "--resume", "line");
     }
-  g_assert_cmpint (killed, >, 0);
   g_subprocess_wait (process, NULL, NULL);
   {
     g_autoptr (GradusRunInfo) info = app_fixture_run (workspace, "line");
@@ -537,6 +598,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/chinese", test_chinese);
   g_test_add_func ("/cli/check", test_check);
   g_test_add_func ("/cli/doctor", test_doctor);
+  g_test_add_func ("/cli/resume-refused", test_resume_refused);
   g_test_add_func ("/cli/lost-log", test_lost_log);
   g_test_add_func ("/cli/interrupt", test_interrupt);
   g_test_add_func ("/cli/kill", test_kill);
