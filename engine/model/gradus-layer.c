@@ -11,8 +11,20 @@
 static const GradusLayerClass *const classes[] = {
   &gradus_layer_input,       &gradus_layer_rescaling,
   &gradus_layer_flatten,     &gradus_layer_reshape,
-  &gradus_layer_dense,       &gradus_layer_conv2d,
-  &gradus_layer_max_pooling2d, &gradus_layer_global_average_pooling2d,
+  &gradus_layer_dense,       &gradus_layer_conv1d,
+  &gradus_layer_conv2d,      &gradus_layer_conv3d,
+  &gradus_layer_depthwise_conv1d, &gradus_layer_depthwise_conv2d,
+  &gradus_layer_separable_conv1d, &gradus_layer_separable_conv2d,
+  &gradus_layer_conv1d_transpose, &gradus_layer_conv2d_transpose,
+  &gradus_layer_max_pooling1d, &gradus_layer_max_pooling2d, &gradus_layer_max_pooling3d,
+  &gradus_layer_average_pooling1d, &gradus_layer_average_pooling2d,
+  &gradus_layer_average_pooling3d,
+  &gradus_layer_global_max_pooling1d, &gradus_layer_global_max_pooling2d,
+  &gradus_layer_global_max_pooling3d, &gradus_layer_global_average_pooling1d,
+  &gradus_layer_global_average_pooling2d, &gradus_layer_global_average_pooling3d,
+  &gradus_layer_up_sampling1d, &gradus_layer_up_sampling2d, &gradus_layer_up_sampling3d,
+  &gradus_layer_zero_padding1d, &gradus_layer_zero_padding2d, &gradus_layer_zero_padding3d,
+  &gradus_layer_cropping1d,  &gradus_layer_cropping2d, &gradus_layer_cropping3d,
   &gradus_layer_dropout,     &gradus_layer_activation,
   &gradus_layer_add,         &gradus_layer_concatenate,
   &gradus_layer_batch_normalization,
@@ -22,6 +34,8 @@ const char *const gradus_call_mask_names[GRADUS_N_CALL_MASKS] = { "mask", "query
                                                                   "key_mask", "attention_mask" };
 
 static const char *const padding_names[] = { "valid", "same", NULL };
+static const char *const causal_names[] = { "valid", "same", "causal", NULL };
+static const char *const interpolation_names[] = { "nearest", "bilinear", NULL };
 
 const GradusLayerClass *
 gradus_layer_class_find (const char *name)
@@ -78,10 +92,30 @@ gradus_layer_free (GradusLayer *self)
   g_free (self);
 }
 
+/* Numbers that a list must have; 0: any. */
+static guint
+n_wanted (GradusArgKind kind)
+{
+  return kind >= GRADUS_ARG_SINGLE && kind <= GRADUS_ARG_TRIPLE ? kind - GRADUS_ARG_SINGLE + 1 : 0;
+}
+
+static gboolean
+refuse_length (const GradusArgSpec *spec, GradusJsonObject *config, guint wanted, guint met)
+{
+  if (wanted == 2)
+    gradus_json_refuse (config, spec->name,
+                        _("A list of two whole numbers is wanted, not of %u."), met);
+  else
+    gradus_json_refuse (config, spec->name, _("One number or a list of %u is wanted, not of %u."),
+                        wanted, met);
+  return FALSE;
+}
+
 /* A list that GlobalPooling, Reshape and the like take; Keras 2 wrote some as one number. */
 static gboolean
 read_ints (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, GradusArg *arg)
 {
+  guint wanted = n_wanted (spec->kind);
   g_autoptr (GradusJsonArray) array = NULL;
 
   if (JSON_NODE_HOLDS_VALUE (node) && spec->kind == GRADUS_ARG_AXES)
@@ -90,23 +124,81 @@ read_ints (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, 
       arg->ints[0] = gradus_json_int (config, spec->name, spec->min, spec->max, 0);
       return TRUE;
     }
-  if (JSON_NODE_HOLDS_VALUE (node) && spec->kind == GRADUS_ARG_PAIR)
+  if (JSON_NODE_HOLDS_VALUE (node) && wanted > 0)
     {
-      arg->n = 2;
-      arg->ints[0] = arg->ints[1] = gradus_json_int (config, spec->name, spec->min, spec->max, 0);
+      arg->n = wanted;
+      for (guint i = 0; i < wanted; i++)
+        arg->ints[i] = gradus_json_int (config, spec->name, spec->min, spec->max, 0);
       return TRUE;
     }
   if ((array = gradus_json_array (config, spec->name, GRADUS_MAX_RANK - 1)) == NULL)
     return FALSE;
   arg->n = gradus_json_array_length (array);
-  if (spec->kind == GRADUS_ARG_PAIR && arg->n != 2)
-    {
-      gradus_json_refuse (config, spec->name,
-                          _("A list of two whole numbers is wanted, not of %u."), arg->n);
-      return FALSE;
-    }
+  if (wanted > 0 && arg->n != wanted)
+    return refuse_length (spec, config, wanted, arg->n);
   for (guint i = 0; i < arg->n; i++)
     arg->ints[i] = gradus_json_array_int (array, i, spec->min, spec->max);
+  return TRUE;
+}
+
+/* One axis of edges: a number for both, or a list of two. */
+static gboolean
+read_edge (const GradusArgSpec *spec, GradusJsonObject *config, GradusJsonArray *array, guint i, gint64 *edge)
+{
+  JsonNode  *node = gradus_json_array_node (array, i);
+  JsonArray *pair;
+
+  if (!JSON_NODE_HOLDS_ARRAY (node))
+    {
+      edge[0] = edge[1] = gradus_json_array_int (array, i, spec->min, spec->max);
+      return TRUE;
+    }
+  pair = json_node_get_array (node);
+  if (json_array_get_length (pair) != 2)
+    return refuse_length (spec, config, 2, json_array_get_length (pair));
+  for (guint k = 0; k < 2; k++)
+    {
+      JsonNode *number = json_array_get_element (pair, k);
+      gboolean  whole = JSON_NODE_HOLDS_VALUE (number) && json_node_get_value_type (number) == G_TYPE_INT64;
+
+      edge[k] = whole ? json_node_get_int (number) : -1;
+      if (edge[k] < spec->min || edge[k] > spec->max)
+        {
+          gradus_json_array_refuse (array, i, _("Two whole numbers from %.0f to %.0f are wanted."),
+                                    spec->min, spec->max);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static gboolean
+read_edges (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, GradusArg *arg)
+{
+  guint n_axes = spec->kind - GRADUS_ARG_EDGES_1 + 1;
+  g_autoptr (GradusJsonArray) array = NULL;
+
+  arg->n = 2 * n_axes;
+  if (JSON_NODE_HOLDS_VALUE (node))
+    {
+      for (guint i = 0; i < arg->n; i++)
+        arg->ints[i] = gradus_json_int (config, spec->name, spec->min, spec->max, 0);
+      return TRUE;
+    }
+  if ((array = gradus_json_array (config, spec->name, GRADUS_MAX_RANK)) == NULL)
+    return FALSE;
+  /* Of one axis, [before, after] without a list around it. */
+  if (n_axes == 1 && gradus_json_array_length (array) == 2)
+    {
+      for (guint i = 0; i < 2; i++)
+        arg->ints[i] = gradus_json_array_int (array, i, spec->min, spec->max);
+      return TRUE;
+    }
+  if (gradus_json_array_length (array) != n_axes)
+    return refuse_length (spec, config, n_axes == 1 ? 2 : n_axes, gradus_json_array_length (array));
+  for (guint i = 0; i < n_axes; i++)
+    if (!read_edge (spec, config, array, i, &arg->ints[2 * i]))
+      return FALSE;
   return TRUE;
 }
 
@@ -200,6 +292,15 @@ read_only (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node)
   met = gradus_json_to_string (node, FALSE);
   if (strlen (met) > 60)
     strcpy (g_utf8_find_prev_char (met, met + 58), "…");
+  if (g_str_equal (spec->name, "data_format"))
+    {
+      gradus_json_refuse (config, spec->name,
+                          _("Channels come last here, and this layer wants %s. Build the model with "
+                            "data_format “channels_last” and give it data whose last axis is the "
+                            "channels; a Permute layer moves them."),
+                          met);
+      return FALSE;
+    }
   gradus_json_refuse (config, spec->name,
                       _("This version of Gradus knows the argument, but takes only %s, not %s."),
                       spec->fallback, met);
@@ -238,16 +339,28 @@ read_arg (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, G
     case GRADUS_ARG_BOOL:
       arg->i = gradus_json_bool (config, spec->name, FALSE);
       break;
+    case GRADUS_ARG_SINGLE:
     case GRADUS_ARG_PAIR:
+    case GRADUS_ARG_TRIPLE:
     case GRADUS_ARG_DIMS:
     case GRADUS_ARG_AXES:
       return read_ints (spec, config, node, arg);
+    case GRADUS_ARG_EDGES_1:
+    case GRADUS_ARG_EDGES_2:
+    case GRADUS_ARG_EDGES_3:
+      return read_edges (spec, config, node, arg);
     case GRADUS_ARG_TEXT:
       return read_text (spec, config, arg);
     case GRADUS_ARG_FLOATS:
       return read_floats (spec, config, node, arg);
     case GRADUS_ARG_PADDING:
       arg->i = gradus_json_enum (config, spec->name, padding_names, 0);
+      break;
+    case GRADUS_ARG_CAUSAL:
+      arg->i = gradus_json_enum (config, spec->name, causal_names, 0);
+      break;
+    case GRADUS_ARG_INTERPOLATION:
+      arg->i = gradus_json_enum (config, spec->name, interpolation_names, 0);
       break;
     case GRADUS_ARG_ACTIVATION:
       return read_activation (spec, config, node, arg);
@@ -256,6 +369,7 @@ read_arg (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, G
     case GRADUS_ARG_SEED:
       arg->i = gradus_json_int (config, spec->name, G_MININT64, G_MAXINT64, 0);
       break;
+    case GRADUS_ARG_UNUSED:
     case GRADUS_ARG_ONLY:
       g_assert_not_reached ();
     }
@@ -276,6 +390,8 @@ gradus_layer_read_args (GradusLayer *self, GradusJsonObject *config)
           if (node != NULL && !read_only (spec, config, node))
             return FALSE;
         }
+      else if (spec->kind == GRADUS_ARG_UNUSED)
+        continue;
       else if (node != NULL && !JSON_NODE_HOLDS_NULL (node))
         {
           if (!read_arg (spec, config, node, arg))
@@ -290,6 +406,25 @@ gradus_layer_read_args (GradusLayer *self, GradusJsonObject *config)
         return FALSE;
     }
   return !gradus_json_failed (config);
+}
+
+/* [1, 2] for one axis, [[1, 2], [0, 1]] for more. */
+static void
+write_edges (const GradusArg *arg, JsonNode *node)
+{
+  JsonArray *axes = json_array_new (), *edge = axes;
+
+  for (guint i = 0; i < arg->n; i++)
+    {
+      if (arg->n > 2 && i % 2 == 0)
+        {
+          edge = json_array_new ();
+          json_array_add_array_element (axes, edge);
+        }
+      json_array_add_int_element (edge, arg->ints[i]);
+    }
+  json_node_init_array (node, axes);
+  json_array_unref (axes);
 }
 
 static JsonNode *
@@ -332,7 +467,9 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
           break;
         }
       G_GNUC_FALLTHROUGH;
+    case GRADUS_ARG_SINGLE:
     case GRADUS_ARG_PAIR:
+    case GRADUS_ARG_TRIPLE:
     case GRADUS_ARG_DIMS:
       array = json_array_new ();
       for (guint i = 0; i < arg->n; i++)
@@ -340,8 +477,17 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
       json_node_init_array (node, array);
       json_array_unref (array);
       break;
+    case GRADUS_ARG_EDGES_1:
+    case GRADUS_ARG_EDGES_2:
+    case GRADUS_ARG_EDGES_3:
+      write_edges (arg, node);
+      break;
     case GRADUS_ARG_PADDING:
-      json_node_set_string (node, padding_names[arg->i]);
+    case GRADUS_ARG_CAUSAL:
+      json_node_set_string (node, causal_names[arg->i]);
+      break;
+    case GRADUS_ARG_INTERPOLATION:
+      json_node_set_string (node, interpolation_names[arg->i]);
       break;
     case GRADUS_ARG_ACTIVATION:
       json_node_set_string (node, arg->activation->name);
@@ -349,6 +495,7 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
     case GRADUS_ARG_INITIALIZER:
       json_node_unref (node);
       return gradus_initializer_write (&arg->initializer);
+    case GRADUS_ARG_UNUSED:
     case GRADUS_ARG_ONLY:
       break;
     }
@@ -364,6 +511,8 @@ gradus_layer_write_args (const GradusLayer *self, JsonObject *config)
 
       /* What can have one value only is left out, since not every version of Keras knows it; but
        * data_format's default is a setting of the reader's machine. */
+      if (spec->kind == GRADUS_ARG_UNUSED)
+        continue;
       if (spec->kind != GRADUS_ARG_ONLY || g_str_equal (spec->name, "data_format"))
         json_object_set_member (config, spec->name, write_arg (spec, &self->args[i]));
     }

@@ -12,9 +12,16 @@ typedef enum
   GRADUS_ARG_INT,         /* i, from min to max */
   GRADUS_ARG_FLOAT,       /* f, from min to max */
   GRADUS_ARG_BOOL,        /* i */
-  GRADUS_ARG_PAIR,        /* ints: one number or two, each from min to max */
+  GRADUS_ARG_SINGLE,      /* ints: one number, or as many as the kind says, each from min to max */
+  GRADUS_ARG_PAIR,
+  GRADUS_ARG_TRIPLE,
+  GRADUS_ARG_EDGES_1,     /* ints: before and after of each axis: 1, [1, 2] or [[1, 2], [0, 1]] */
+  GRADUS_ARG_EDGES_2,
+  GRADUS_ARG_EDGES_3,
   GRADUS_ARG_DIMS,        /* ints: a list, each from min to max */
   GRADUS_ARG_PADDING,     /* i: 0 valid, 1 same */
+  GRADUS_ARG_CAUSAL,      /* i: the same, and 2 causal */
+  GRADUS_ARG_INTERPOLATION, /* i: 0 nearest, 1 bilinear */
   GRADUS_ARG_ACTIVATION,
   GRADUS_ARG_INITIALIZER,
   GRADUS_ARG_AXES,        /* ints: one number or a list, each from min to max */
@@ -22,6 +29,7 @@ typedef enum
   GRADUS_ARG_FLOATS,      /* floats: a number or a list, nested or not, of at most max */
   GRADUS_ARG_SEED,        /* i; null: no seed of its own */
   GRADUS_ARG_ONLY,        /* Keras has it; here only null or the default */
+  GRADUS_ARG_UNUSED,      /* Keras 2 wrote it and did nothing with it */
 } GradusArgKind;
 
 /**
@@ -233,8 +241,19 @@ gboolean      gradus_layer_finish (const GradusLayer *self,
 /* The rows of the families. */
 extern const GradusLayerClass gradus_layer_input, gradus_layer_dense, gradus_layer_activation,
     gradus_layer_flatten, gradus_layer_reshape, gradus_layer_rescaling, gradus_layer_dropout;
-extern const GradusLayerClass gradus_layer_conv2d, gradus_layer_max_pooling2d,
-    gradus_layer_global_average_pooling2d;
+extern const GradusLayerClass gradus_layer_conv1d, gradus_layer_conv2d, gradus_layer_conv3d,
+    gradus_layer_depthwise_conv1d, gradus_layer_depthwise_conv2d, gradus_layer_separable_conv1d,
+    gradus_layer_separable_conv2d, gradus_layer_conv1d_transpose, gradus_layer_conv2d_transpose;
+extern const GradusLayerClass gradus_layer_max_pooling1d, gradus_layer_max_pooling2d,
+    gradus_layer_max_pooling3d, gradus_layer_average_pooling1d, gradus_layer_average_pooling2d,
+    gradus_layer_average_pooling3d, gradus_layer_global_max_pooling1d,
+    gradus_layer_global_max_pooling2d, gradus_layer_global_max_pooling3d,
+    gradus_layer_global_average_pooling1d, gradus_layer_global_average_pooling2d,
+    gradus_layer_global_average_pooling3d;
+extern const GradusLayerClass gradus_layer_up_sampling1d, gradus_layer_up_sampling2d,
+    gradus_layer_up_sampling3d, gradus_layer_zero_padding1d, gradus_layer_zero_padding2d,
+    gradus_layer_zero_padding3d, gradus_layer_cropping1d, gradus_layer_cropping2d,
+    gradus_layer_cropping3d;
 extern const GradusLayerClass gradus_layer_add, gradus_layer_concatenate;
 extern const GradusLayerClass gradus_layer_batch_normalization;
 

@@ -74,10 +74,31 @@ static const struct
     "its window covers 3 along axis 1" },
   { SEQUENTIAL (INPUT ("[null, 8, 8, 1]") "," LAYER ("Conv2D", "\"filters\": 3, \"kernel_size\": 3, \"strides\": 2, \"dilation_rate\": 2")),
     "dilation_rate above 1" },
-  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("Conv2D", "\"filters\": 4, \"kernel_size\": 3, \"groups\": 2")),
-    "groups" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 3]") "," LAYER ("Conv2D", "\"filters\": 4, \"kernel_size\": 3, \"groups\": 2")),
+    "must divide both its 4 filters and the 3 channels" },
   { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("Conv2D", "\"filters\": 4, \"kernel_size\": 3, \"data_format\": \"channels_first\"")),
-    "data_format" },
+    "Channels come last here" },
+  { SEQUENTIAL (INPUT ("[null, 8, 2]") "," LAYER ("Conv2D", "\"filters\": 4, \"kernel_size\": 3")),
+    "images (None, height, width, channels)" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("Conv1D", "\"filters\": 4, \"kernel_size\": 3")),
+    "sequences (None, steps, channels)" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("MaxPooling3D", "")), "volumes" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("Conv2D", "\"filters\": 4, \"kernel_size\": 3, \"padding\": \"causal\"")),
+    "padding" },
+  { SEQUENTIAL (INPUT ("[null, 8, 2]") "," LAYER ("Conv1D", "\"filters\": 4, \"kernel_size\": [3, 3]")),
+    "a list of 1 is wanted" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("Conv2DTranspose", "\"filters\": 4, \"kernel_size\": 3, \"strides\": 2, \"output_padding\": 2")),
+    "less than its strides" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("UpSampling2D", "\"interpolation\": \"bicubic\"")),
+    "bilinear" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("Cropping2D", "\"cropping\": [[4, 4], [0, 0]]")), "Crop less" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("ZeroPadding2D", "\"padding\": [[1, -1], [0, 0]]")),
+    "Two whole numbers from 0" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("ZeroPadding2D", "\"padding\": [[1, 1, 1], [0, 0]]")),
+    "two whole numbers" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("ZeroPadding2D", "\"padding\": [1, 1, 1]")),
+    "two whole numbers" },
+  { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("MaxPooling2D", "\"pool_size\": 17")), "256 places" },
   { SEQUENTIAL (INPUT ("[null, 8, 8, 2]") "," LAYER ("MaxPooling2D", "\"pool_size\": [2, 2, 2]")),
     "two whole numbers" },
   { SEQUENTIAL (INPUT ("[null, 12]") "," LAYER ("Reshape", "\"target_shape\": [5, -1]")),
@@ -216,6 +237,31 @@ test_round_trips (void)
   check_round_trip (SEQUENTIAL (INPUT ("[null, 4]") "," LAYER (
       "Dense", "\"units\": 3, \"kernel_initializer\": {\"class_name\": \"RandomNormal\", "
                "\"config\": {\"mean\": 0.5, \"stddev\": 0.25, \"seed\": 3}}")));
+}
+
+/* What Keras 2 wrote, with the arguments that its classes inherited, becomes what Keras 3 writes. */
+static void
+test_keras2_images (void)
+{
+  static const char keras2[] = SEQUENTIAL (
+      INPUT ("[null, 8, 8, 2]") "," LAYER ("SeparableConv2D",
+          "\"filters\": 3, \"kernel_size\": [3, 3], \"strides\": [1, 1], \"padding\": \"same\", \"data_format\": "
+          "\"channels_last\", \"dilation_rate\": [1, 1], \"groups\": 1, \"depth_multiplier\": 2, \"kernel_initializer\": "
+          "{\"class_name\": \"GlorotUniform\", \"config\": {\"seed\": null}}, \"kernel_regularizer\": null, "
+          "\"kernel_constraint\": null") "," LAYER ("ZeroPadding2D", "\"padding\": [[1, 2], [3, 0]], \"data_format\": \"channels_last\"")
+      "," LAYER ("Conv2DTranspose", "\"filters\": 4, \"kernel_size\": [3, 3], \"strides\": [2, 2], \"groups\": 1, \"output_padding\": null")
+      "," LAYER ("Cropping2D", "\"cropping\": [1, 2]") "," LAYER ("GlobalAveragePooling2D", "\"data_format\": \"channels_last\", \"keepdims\": true"));
+  g_autofree char *text = round_trip (keras2);
+  g_autoptr (GradusModel) model = gradus_test_model (keras2);
+  GradusShape shape = gradus_model_layer (model, 3).output;
+
+  g_assert_true (gradus_shape_equal (&shape, &(GradusShape){ 4, { -1, 23, 23, 4 } }));
+  g_assert_cmpint (gradus_model_layer (model, 1).parameters, ==, 9 * 2 * 2 + 4 * 3 + 3);
+  g_assert_nonnull (strstr (text, "\"padding\":[[1,2],[3,0]]"));
+  g_assert_nonnull (strstr (text, "\"cropping\":[[1,1],[2,2]]"));
+  g_assert_nonnull (strstr (text, "\"output_padding\":null"));
+  g_assert_nonnull (strstr (text, "\"depthwise_initializer\""));
+  g_assert_null (strstr (text, "\"groups\""));
 }
 
 /* Keras builds a layer that merges from a list of shapes, and refuses to load one shape. */
@@ -464,6 +510,7 @@ main (int argc, char **argv)
   g_test_add_func ("/model/summary", test_summary);
   g_test_add_func ("/model/refusals", test_refusals);
   g_test_add_func ("/model/round-trips", test_round_trips);
+  g_test_add_func ("/model/keras-2-images", test_keras2_images);
   g_test_add_func ("/model/functional", test_functional);
   g_test_add_func ("/model/keras2-sequential", test_keras2_sequential);
   g_test_add_func ("/model/initializers", test_initializers);

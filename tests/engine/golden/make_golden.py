@@ -2,7 +2,7 @@
 """Writes the golden cases beside this file: numbers from Keras 3 (JAX backend), once.
 
     python3 -m venv VENV && VENV/bin/pip install keras jax numpy
-    KERAS_BACKEND=jax VENV/bin/python make_golden.py
+    KERAS_BACKEND=jax VENV/bin/python make_golden.py [FUNCTION...]
 
 A case is one JSON file: the model as to_json() writes it, its weights, inputs and targets, loss and
 optimizer, and what Keras makes of them: outputs in inference mode, gradients of the loss at the first step in
@@ -11,6 +11,7 @@ training mode, the losses of ten steps on the same batch, and the weights after 
 import json
 import os
 import pathlib
+import sys
 
 os.environ.setdefault('KERAS_BACKEND', 'jax')
 
@@ -137,6 +138,82 @@ def pooling():
     write('global-average-pool', model, data((3, 5, 4, 3), 1), data((3, 2), 2))
 
 
+def wide_convolutions():
+    """One to three axes, groups, depthwise, separable and transposed; a layer before each, so that the gradient of
+    its input is seen, and one behind it."""
+    cases = {
+        'conv1d-valid': ((9, 2), layers.Conv1D(4, 3, strides=2, activation='relu', name='layer')),
+        'conv1d-same': ((8, 2), layers.Conv1D(3, 4, padding='same', name='layer')),
+        'conv1d-causal': ((8, 2), layers.Conv1D(3, 3, padding='causal', dilation_rate=2, name='layer')),
+        'conv1d-causal-strided': ((9, 2), layers.Conv1D(3, 3, padding='causal', strides=2, name='layer')),
+        'conv1d-groups': ((8, 2), layers.Conv1D(6, 3, groups=2, dilation_rate=2, name='layer')),
+        'conv2d-groups': ((5, 6, 2), layers.Conv2D(4, (3, 2), groups=2, padding='same', activation='tanh', name='layer')),
+        'conv3d-valid': ((4, 4, 3, 2), layers.Conv3D(3, 2, name='layer')),
+        'conv3d-same': ((4, 3, 5, 2), layers.Conv3D(3, (3, 2, 3), strides=(2, 1, 2), padding='same', name='layer')),
+        'depthwise-conv1d': ((8, 2), layers.DepthwiseConv1D(3, strides=2, padding='same', name='layer')),
+        'depthwise-conv2d': ((6, 5, 2), layers.DepthwiseConv2D(3, padding='same', activation='relu', name='layer')),
+        'depthwise-conv2d-multiplier': ((6, 7, 2), layers.DepthwiseConv2D((3, 2), strides=2, depth_multiplier=3,
+                                                                         name='layer')),
+        'depthwise-conv2d-dilated': ((7, 7, 2), layers.DepthwiseConv2D(3, dilation_rate=2, use_bias=False, name='layer')),
+        'separable-conv1d': ((8, 2), layers.SeparableConv1D(3, 3, depth_multiplier=2, padding='same', name='layer')),
+        'separable-conv2d': ((6, 6, 2), layers.SeparableConv2D(5, 3, depth_multiplier=2, activation='relu', name='layer')),
+        'separable-conv2d-strided': ((6, 7, 2), layers.SeparableConv2D(3, (3, 2), strides=2, padding='same',
+                                                                      use_bias=False, name='layer')),
+        'conv1d-transpose-valid': ((5, 2), layers.Conv1DTranspose(3, 3, strides=2, name='layer')),
+        'conv1d-transpose-same': ((5, 2), layers.Conv1DTranspose(3, 4, strides=3, padding='same', name='layer')),
+        'conv2d-transpose-valid': ((3, 4, 2), layers.Conv2DTranspose(4, (3, 2), strides=2, activation='relu', name='layer')),
+        'conv2d-transpose-same': ((3, 4, 2), layers.Conv2DTranspose(3, 3, strides=2, padding='same', name='layer')),
+        'conv2d-transpose-gap': ((3, 3, 2), layers.Conv2DTranspose(3, 2, strides=3, use_bias=False, name='layer')),
+        'conv2d-transpose-output-padding': ((3, 4, 2), layers.Conv2DTranspose(
+            3, (3, 4), strides=(2, 3), padding='same', output_padding=(1, 2), name='layer')),
+        'conv2d-transpose-output-padding-valid': ((3, 3, 2), layers.Conv2DTranspose(
+            3, 3, strides=2, output_padding=1, name='layer')),
+        'conv2d-transpose-dilated': ((4, 4, 2), layers.Conv2DTranspose(3, 3, dilation_rate=2, padding='same', name='layer')),
+    }
+    wide_cases(cases, 100)
+
+
+def wide_pooling():
+    cases = {
+        'max-pool1d': ((9, 2), layers.MaxPooling1D(3, strides=2, padding='same', name='layer')),
+        'max-pool3d': ((4, 5, 4, 2), layers.MaxPooling3D((2, 3, 2), strides=(2, 1, 2), padding='same', name='layer')),
+        'average-pool1d': ((9, 2), layers.AveragePooling1D(2, name='layer')),
+        'average-pool2d-valid': ((6, 7, 2), layers.AveragePooling2D((2, 3), strides=(2, 1), name='layer')),
+        'average-pool2d-same': ((7, 6, 2), layers.AveragePooling2D(3, strides=2, padding='same', name='layer')),
+        'average-pool3d': ((4, 5, 4, 2), layers.AveragePooling3D((2, 3, 2), strides=1, padding='same', name='layer')),
+        'global-max-pool1d': ((7, 2), layers.GlobalMaxPooling1D(name='layer')),
+        'global-max-pool2d': ((5, 4, 2), layers.GlobalMaxPooling2D(keepdims=True, name='layer')),
+        'global-max-pool3d': ((3, 4, 2, 2), layers.GlobalMaxPooling3D(name='layer')),
+        'global-average-pool1d': ((7, 2), layers.GlobalAveragePooling1D(keepdims=True, name='layer')),
+        'global-average-pool3d': ((3, 4, 2, 2), layers.GlobalAveragePooling3D(name='layer')),
+    }
+    wide_cases(cases, 200)
+
+
+def resampling():
+    cases = {
+        'up-sampling1d': ((4, 2), layers.UpSampling1D(3, name='layer')),
+        'up-sampling2d-nearest': ((3, 4, 2), layers.UpSampling2D((2, 3), name='layer')),
+        'up-sampling2d-bilinear': ((3, 4, 2), layers.UpSampling2D((2, 3), interpolation='bilinear', name='layer')),
+        'up-sampling3d': ((2, 3, 2, 2), layers.UpSampling3D((2, 1, 3), name='layer')),
+        'zero-padding1d': ((4, 2), layers.ZeroPadding1D((2, 1), name='layer')),
+        'zero-padding2d': ((3, 4, 2), layers.ZeroPadding2D(((1, 0), (2, 3)), name='layer')),
+        'zero-padding3d': ((2, 3, 2, 2), layers.ZeroPadding3D((1, 0, 2), name='layer')),
+        'cropping1d': ((6, 2), layers.Cropping1D((2, 1), name='layer')),
+        'cropping2d': ((6, 5, 2), layers.Cropping2D(((1, 2), (0, 1)), name='layer')),
+        'cropping3d': ((4, 4, 4, 2), layers.Cropping3D(((1, 1), (0, 1), (2, 0)), name='layer')),
+    }
+    wide_cases(cases, 300)
+
+
+def wide_cases(cases, seed):
+    before = [None, layers.Conv1D, layers.Conv2D, layers.Conv3D]
+    for i, (name, (shape, layer)) in enumerate(cases.items()):
+        model = sequential(name.replace('-', '_'), shape, before[len(shape) - 1](2, 1, name='before'), layer,
+                           layers.Flatten(name='flatten'), layers.Dense(2, name='dense'))
+        write(name, model, data((3, *shape), seed + i), data((3, 2), seed + 50 + i), seed=i)
+
+
 def shapes_and_merges():
     model = sequential('reshape', (12,), layers.Dense(12, activation='tanh', name='dense'),
                        layers.Reshape((2, -1, 3), name='reshape'), layers.Rescaling(0.5, 0.25, name='rescaling'),
@@ -230,5 +307,10 @@ def whole_models():
           keras.optimizers.SGD(learning_rate=0.05, momentum=0.9))
 
 
-for make in (activations, convolutions, pooling, shapes_and_merges, normalization, losses, optimizers, whole_models):
-    make()
+MAKERS = (
+    activations, convolutions, pooling, wide_convolutions, wide_pooling, resampling, shapes_and_merges,
+    normalization, losses, optimizers, whole_models
+)
+for make in MAKERS:
+    if len(sys.argv) == 1 or make.__name__ in sys.argv:
+        make()
