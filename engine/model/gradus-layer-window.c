@@ -15,7 +15,7 @@ gradus_layer_axes (const GradusLayer *layer)
   const char *digit = strpbrk (layer->klass->name, "123");
 
   g_assert (digit != NULL);
-  return (guint) (*digit - '0');
+  return (guint)(*digit - '0');
 }
 
 gboolean
@@ -32,21 +32,24 @@ gradus_layer_check_axes (const GradusLayer *layer, const GradusShape *input, GEr
     return TRUE;
   met = gradus_shape_to_string (input);
   if (n_axes == 1)
-    g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                 _("its input has shape %s, but sequences (None, steps, channels) are wanted. Put a "
-                   "Reshape before it, such as to (100, 1), or give the input layer that shape."),
-                 met);
+    g_set_error (
+        error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+        _ ("its input has shape %s, but sequences (None, steps, channels) are wanted. Put a "
+           "Reshape before it, such as to (100, 1), or give the input layer that shape."),
+        met);
   else if (n_axes == 2)
-    g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                 _("its input has shape %s, but images (None, height, width, channels) are wanted. "
-                   "Put a Reshape before it, such as to (28, 28, 1), or give the input layer that "
-                   "shape."),
-                 met);
+    g_set_error (
+        error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+        _ ("its input has shape %s, but images (None, height, width, channels) are wanted. "
+           "Put a Reshape before it, such as to (28, 28, 1), or give the input layer that "
+           "shape."),
+        met);
   else
-    g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                 _("its input has shape %s, but volumes (None, depth, height, width, channels) are "
-                   "wanted. Put a Reshape before it, or give the input layer that shape."),
-                 met);
+    g_set_error (
+        error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+        _ ("its input has shape %s, but volumes (None, depth, height, width, channels) are "
+           "wanted. Put a Reshape before it, or give the input layer that shape."),
+        met);
   return FALSE;
 }
 
@@ -64,8 +67,8 @@ gradus_layer_window_read (const GradusLayer *layer, const char *window, GradusLa
 {
   const GradusArg *size = gradus_layer_arg (layer, window);
   const GradusArg *strides = gradus_layer_arg (layer, "strides");
-  const GradusArg *dilations
-      = has_arg (layer, "dilation_rate") ? gradus_layer_arg (layer, "dilation_rate") : NULL;
+  const GradusArg *dilations =
+      has_arg (layer, "dilation_rate") ? gradus_layer_arg (layer, "dilation_rate") : NULL;
 
   *self = (GradusLayerWindow){ .n_axes = gradus_layer_axes (layer) };
   for (guint i = 0; i < self->n_axes; i++)
@@ -95,21 +98,25 @@ slide (gint64 in, gint64 size, gint64 stride, gint64 padding, gint64 *pads)
 }
 
 gboolean
-gradus_layer_window_settle (GradusLayerWindow *self, const GradusShape *input, gint64 padding, GError **error)
+gradus_layer_window_settle (GradusLayerWindow *self,
+                            const GradusShape *input,
+                            gint64             padding,
+                            GError           **error)
 {
   for (guint i = 0; i < self->n_axes; i++)
     {
       gint64           size = (self->window[i] - 1) * self->dilations[i] + 1;
       g_autofree char *met = NULL;
 
-      self->out[i] = slide (input->dims[i + 1], size, self->strides[i], padding, &self->pads[2 * i]);
+      self->out[i] =
+          slide (input->dims[i + 1], size, self->strides[i], padding, &self->pads[2 * i]);
       if (self->out[i] >= 1)
         continue;
       met = gradus_shape_to_string (input);
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _("its window covers %" PRId64
-                     " along axis %u, but its input has shape %s. Use a smaller window, "
-                     "padding “same”, or fewer pooling layers before it."),
+                   _ ("its window covers %" PRId64
+                      " along axis %u, but its input has shape %s. Use a smaller window, "
+                      "padding “same”, or fewer pooling layers before it."),
                    size, i + 1, met);
       return FALSE;
     }

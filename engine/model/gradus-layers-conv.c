@@ -9,27 +9,41 @@
 /* The arguments of Keras, by the kind of a size. */
 #define SLIDING(SIZE, ones, PADDING)                                                               \
   { "kernel_size", SIZE, NULL, 1, 1 << 16 }, { "strides", SIZE, ones, 1, 1 << 16 },                \
-    { "padding", PADDING, "\"valid\"", 0, 0 },                                                     \
-    { "data_format", GRADUS_ARG_ONLY, "\"channels_last\"", 0, 0 },                                 \
-    { "dilation_rate", SIZE, ones, 1, 1 << 16 }
-#define FILTERS { "filters", GRADUS_ARG_INT, NULL, 1, 1 << 24 }
+      { "padding", PADDING, "\"valid\"", 0, 0 },                                                   \
+      { "data_format", GRADUS_ARG_ONLY, "\"channels_last\"", 0, 0 },                               \
+  {                                                                                                \
+    "dilation_rate", SIZE, ones, 1, 1 << 16                                                        \
+  }
+#define FILTERS                                                                                    \
+  {                                                                                                \
+    "filters", GRADUS_ARG_INT, NULL, 1, 1 << 24                                                    \
+  }
 #define FINISH                                                                                     \
   { "activation", GRADUS_ARG_ACTIVATION, "\"linear\"", 0, 0 },                                     \
-    { "use_bias", GRADUS_ARG_BOOL, "true", 0, 0 },                                                 \
-    { "bias_initializer", GRADUS_ARG_INITIALIZER, "\"zeros\"", 0, 0 },                             \
-    { "bias_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                         \
-    { "activity_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                     \
-    { "bias_constraint", GRADUS_ARG_ONLY, "null", 0, 0 }
+      { "use_bias", GRADUS_ARG_BOOL, "true", 0, 0 },                                               \
+      { "bias_initializer", GRADUS_ARG_INITIALIZER, "\"zeros\"", 0, 0 },                           \
+      { "bias_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                       \
+      { "activity_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                   \
+  {                                                                                                \
+    "bias_constraint", GRADUS_ARG_ONLY, "null", 0, 0                                               \
+  }
 #define KERNEL(kernel)                                                                             \
   { kernel "_initializer", GRADUS_ARG_INITIALIZER, "\"glorot_uniform\"", 0, 0 },                   \
-    { kernel "_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                      \
-    { kernel "_constraint", GRADUS_ARG_ONLY, "null", 0, 0 }
+      { kernel "_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                    \
+  {                                                                                                \
+    kernel "_constraint", GRADUS_ARG_ONLY, "null", 0, 0                                            \
+  }
 /* What Keras 2 wrote of the class that these were derived from. */
 #define INHERITED                                                                                  \
   { "groups", GRADUS_ARG_ONLY, "1", 0, 0 }, { "kernel_initializer", GRADUS_ARG_UNUSED, "", 0, 0 }, \
-    { "kernel_regularizer", GRADUS_ARG_UNUSED, "", 0, 0 },                                         \
-    { "kernel_constraint", GRADUS_ARG_UNUSED, "", 0, 0 }
-#define MULTIPLIER { "depth_multiplier", GRADUS_ARG_INT, "1", 1, 1 << 16 }
+      { "kernel_regularizer", GRADUS_ARG_UNUSED, "", 0, 0 },                                       \
+  {                                                                                                \
+    "kernel_constraint", GRADUS_ARG_UNUSED, "", 0, 0                                               \
+  }
+#define MULTIPLIER                                                                                 \
+  {                                                                                                \
+    "depth_multiplier", GRADUS_ARG_INT, "1", 1, 1 << 16                                            \
+  }
 
 /* Variables may have one size per axis and two more. */
 static GradusShape
@@ -54,7 +68,8 @@ channels_of (const GradusShape *input)
 static GradusWeightSpec
 weight (const GradusLayer *layer, const char *name, GradusShape shape, const char *initializer)
 {
-  return (GradusWeightSpec){ name, shape, FALSE, &gradus_layer_arg (layer, initializer)->initializer };
+  return (GradusWeightSpec){ name, shape, FALSE,
+                             &gradus_layer_arg (layer, initializer)->initializer };
 }
 
 /* Appends the bias, if there is one, and says how many weights there are. */
@@ -66,7 +81,10 @@ with_bias (const GradusLayer *layer, gint64 channels, GradusWeightSpec *weights,
 }
 
 static gboolean
-settle (const GradusLayer *layer, const GradusShape *input, GradusLayerWindow *window, GError **error)
+settle (const GradusLayer *layer,
+        const GradusShape *input,
+        GradusLayerWindow *window,
+        GError           **error)
 {
   gradus_layer_window_read (layer, "kernel_size", window);
   return gradus_layer_window_settle (window, input, gradus_layer_arg (layer, "padding")->i, error);
@@ -85,8 +103,8 @@ refuse_strided_dilation (const GradusLayerWindow *window, GError **error)
   if (!strided || !dilated)
     return FALSE;
   g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                       _("it has both strides and dilation_rate above 1, which Keras does not "
-                         "allow either. Leave one of them at 1."));
+                       _ ("it has both strides and dilation_rate above 1, which Keras does not "
+                          "allow either. Leave one of them at 1."));
   return TRUE;
 }
 
@@ -114,8 +132,8 @@ conv_infer (const GradusLayer *layer,
             GradusShape       *output,
             GError           **error)
 {
-  gint64 groups = gradus_layer_arg (layer, "groups")->i;
-  gint64 filters = gradus_layer_arg (layer, "filters")->i;
+  gint64            groups = gradus_layer_arg (layer, "groups")->i;
+  gint64            filters = gradus_layer_arg (layer, "filters")->i;
   GradusLayerWindow window;
 
   if (!gradus_layer_check_axes (layer, &inputs[0], error)
@@ -124,9 +142,9 @@ conv_infer (const GradusLayer *layer,
   if (channels_of (&inputs[0]) % groups != 0 || filters % groups != 0)
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _("it has %d groups, which must divide both its %d filters and the %d channels "
-                     "of its input. Change groups or filters."),
-                   (int) groups, (int) filters, (int) channels_of (&inputs[0]));
+                   _ ("it has %d groups, which must divide both its %d filters and the %d channels "
+                      "of its input. Change groups or filters."),
+                   (int)groups, (int)filters, (int)channels_of (&inputs[0]));
       return FALSE;
     }
   *output = gradus_layer_axes_shape (window.n_axes, window.out, filters);
@@ -139,7 +157,8 @@ conv_weights (const GradusLayer *layer, const GradusShape *input, GradusWeightSp
   gint64 filters = gradus_layer_arg (layer, "filters")->i;
   gint64 channels = channels_of (input) / gradus_layer_arg (layer, "groups")->i;
 
-  weights[0] = weight (layer, "kernel", kernel_shape (layer, channels, filters), "kernel_initializer");
+  weights[0] =
+      weight (layer, "kernel", kernel_shape (layer, channels, filters), "kernel_initializer");
   return with_bias (layer, filters, weights, 1);
 }
 
@@ -150,15 +169,19 @@ conv_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
   GradusLayerWindow window;
 
   return settle (layer, &build->shapes[0], &window, error)
-         && add_conv (build, &window, build->inputs[0], kernel, gradus_layer_arg (layer, "groups")->i,
-                      &value, error)
+         && add_conv (build, &window, build->inputs[0], kernel,
+                      gradus_layer_arg (layer, "groups")->i, &value, error)
          && gradus_layer_finish (layer, build, value, error);
 }
 
 #define CONV(variable, name, snake, SIZE, ones, PADDING)                                           \
   static const GradusArgSpec variable##_args[] = {                                                 \
-    FILTERS,        SLIDING (SIZE, ones, PADDING), { "groups", GRADUS_ARG_INT, "1", 1, 1 << 24 },  \
-    KERNEL ("kernel"), FINISH,                     { NULL },                                       \
+    FILTERS,                                                                                       \
+    SLIDING (SIZE, ones, PADDING),                                                                 \
+    { "groups", GRADUS_ARG_INT, "1", 1, 1 << 24 },                                                 \
+    KERNEL ("kernel"),                                                                             \
+    FINISH,                                                                                        \
+    { NULL },                                                                                      \
   };                                                                                               \
   const GradusLayerClass gradus_layer_##variable = {                                               \
     name, snake, variable##_args, 1, 1, conv_infer, conv_weights, conv_build, NULL, NULL,          \
@@ -229,12 +252,16 @@ depthwise_build (const GradusLayer *layer, GradusLayerBuild *build, GError **err
 
 #define DEPTHWISE(variable, name, snake, SIZE, ones)                                               \
   static const GradusArgSpec variable##_args[] = {                                                 \
-    SLIDING (SIZE, ones, GRADUS_ARG_PADDING), MULTIPLIER, KERNEL ("depthwise"), FINISH, INHERITED, \
+    SLIDING (SIZE, ones, GRADUS_ARG_PADDING),                                                      \
+    MULTIPLIER,                                                                                    \
+    KERNEL ("depthwise"),                                                                          \
+    FINISH,                                                                                        \
+    INHERITED,                                                                                     \
     { NULL },                                                                                      \
   };                                                                                               \
   const GradusLayerClass gradus_layer_##variable = {                                               \
-    name,            snake, variable##_args, 1, 1, depthwise_infer, depthwise_weights,             \
-    depthwise_build, NULL,  NULL,                                                                  \
+    name, snake, variable##_args, 1, 1, depthwise_infer, depthwise_weights, depthwise_build,       \
+    NULL, NULL,                                                                                    \
   };
 
 DEPTHWISE (depthwise_conv1d, "DepthwiseConv1D", "depthwise_conv1d", GRADUS_ARG_SINGLE, "1")
@@ -265,8 +292,9 @@ separable_weights (const GradusLayer *layer, const GradusShape *input, GradusWei
     point.dims[i] = 1;
   point.dims[point.rank - 2] = channels_of (input) * multiplier;
   point.dims[point.rank - 1] = filters;
-  weights[0] = weight (layer, "depthwise_kernel", kernel_shape (layer, channels_of (input), multiplier),
-                       "depthwise_initializer");
+  weights[0] =
+      weight (layer, "depthwise_kernel", kernel_shape (layer, channels_of (input), multiplier),
+              "depthwise_initializer");
   weights[1] = weight (layer, "pointwise_kernel", point, "pointwise_initializer");
   return with_bias (layer, filters, weights, 2);
 }
@@ -275,23 +303,32 @@ static gboolean
 separable_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
 {
   GradusLayerWindow       window;
-  const GradusLayerWindow point = { .n_axes = gradus_layer_axes (layer), .strides = { 1, 1, 1 }, .dilations = { 1, 1, 1 } };
+  const GradusLayerWindow point = { .n_axes = gradus_layer_axes (layer),
+                                    .strides = { 1, 1, 1 },
+                                    .dilations = { 1, 1, 1 } };
   GradusValueId           deep, value;
 
   return settle (layer, &build->shapes[0], &window, error)
          && add_depthwise (layer, build, &window, "depthwise_kernel", &deep, error)
-         && add_conv (build, &point, deep, gradus_layer_weight (layer, build, "pointwise_kernel"), 1, &value, error)
+         && add_conv (build, &point, deep, gradus_layer_weight (layer, build, "pointwise_kernel"),
+                      1, &value, error)
          && gradus_layer_finish (layer, build, value, error);
 }
 
 #define SEPARABLE(variable, name, snake, SIZE, ones)                                               \
   static const GradusArgSpec variable##_args[] = {                                                 \
-    FILTERS,              SLIDING (SIZE, ones, GRADUS_ARG_PADDING), MULTIPLIER, KERNEL ("depthwise"), \
-    KERNEL ("pointwise"), FINISH,                                   INHERITED,  { NULL },          \
+    FILTERS,                                                                                       \
+    SLIDING (SIZE, ones, GRADUS_ARG_PADDING),                                                      \
+    MULTIPLIER,                                                                                    \
+    KERNEL ("depthwise"),                                                                          \
+    KERNEL ("pointwise"),                                                                          \
+    FINISH,                                                                                        \
+    INHERITED,                                                                                     \
+    { NULL },                                                                                      \
   };                                                                                               \
   const GradusLayerClass gradus_layer_##variable = {                                               \
-    name,            snake, variable##_args, 1, 1, separable_infer, separable_weights,             \
-    separable_build, NULL,  NULL,                                                                  \
+    name, snake, variable##_args, 1, 1, separable_infer, separable_weights, separable_build,       \
+    NULL, NULL,                                                                                    \
   };
 
 SEPARABLE (separable_conv1d, "SeparableConv1D", "separable_conv1d", GRADUS_ARG_SINGLE, "1")
@@ -300,7 +337,11 @@ SEPARABLE (separable_conv2d, "SeparableConv2D", "separable_conv2d", GRADUS_ARG_P
 /* Conv1DTranspose, Conv2DTranspose. The padding is Keras's as its JAX backend has it: of the whole that
  * the windows reach, “same” keeps strides times the input, or as output_padding says. */
 static gint64
-transposed_axis (GradusLayerWindow *w, guint i, gint64 in, gboolean same, const GradusArg *output_padding)
+transposed_axis (GradusLayerWindow *w,
+                 guint              i,
+                 gint64             in,
+                 gboolean           same,
+                 const GradusArg   *output_padding)
 {
   gint64 size = (w->window[i] - 1) * w->dilations[i] + 1, stride = w->strides[i];
   gint64 extra = output_padding->is_null ? MAX (size, stride) - size : output_padding->ints[i];
@@ -320,7 +361,10 @@ transposed_axis (GradusLayerWindow *w, guint i, gint64 in, gboolean same, const 
 }
 
 static gboolean
-transposed_settle (const GradusLayer *layer, const GradusShape *input, GradusLayerWindow *window, GError **error)
+transposed_settle (const GradusLayer *layer,
+                   const GradusShape *input,
+                   GradusLayerWindow *window,
+                   GError           **error)
 {
   const GradusArg *output_padding = gradus_layer_arg (layer, "output_padding");
 
@@ -332,14 +376,17 @@ transposed_settle (const GradusLayer *layer, const GradusShape *input, GradusLay
       if (!output_padding->is_null && output_padding->ints[i] >= window->strides[i])
         {
           g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                               _("its output_padding must be less than its strides. Leave it out, "
-                                 "or make it smaller."));
+                               _ ("its output_padding must be less than its strides. Leave it out, "
+                                  "or make it smaller."));
           return FALSE;
         }
-      if (transposed_axis (window, i, input->dims[1 + i], gradus_layer_arg (layer, "padding")->i == 1, output_padding) < 1)
+      if (transposed_axis (window, i, input->dims[1 + i],
+                           gradus_layer_arg (layer, "padding")->i == 1, output_padding)
+          < 1)
         {
-          g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                               _("its padding takes all of its output away. Use padding “valid”."));
+          g_set_error_literal (
+              error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+              _ ("its padding takes all of its output away. Use padding “valid”."));
           return FALSE;
         }
     }
@@ -358,7 +405,8 @@ transposed_infer (const GradusLayer *layer,
   if (!gradus_layer_check_axes (layer, &inputs[0], error)
       || !transposed_settle (layer, &inputs[0], &window, error))
     return FALSE;
-  *output = gradus_layer_axes_shape (window.n_axes, window.out, gradus_layer_arg (layer, "filters")->i);
+  *output =
+      gradus_layer_axes_shape (window.n_axes, window.out, gradus_layer_arg (layer, "filters")->i);
   return TRUE;
 }
 
@@ -367,7 +415,8 @@ transposed_weights (const GradusLayer *layer, const GradusShape *input, GradusWe
 {
   gint64 filters = gradus_layer_arg (layer, "filters")->i;
 
-  weights[0] = weight (layer, "kernel", kernel_shape (layer, filters, channels_of (input)), "kernel_initializer");
+  weights[0] = weight (layer, "kernel", kernel_shape (layer, filters, channels_of (input)),
+                       "kernel_initializer");
   return with_bias (layer, filters, weights, 1);
 }
 
@@ -388,15 +437,17 @@ transposed_build (const GradusLayer *layer, GradusLayerBuild *build, GError **er
 
 #define TRANSPOSED(variable, name, snake, SIZE, ones)                                              \
   static const GradusArgSpec variable##_args[] = {                                                 \
-    FILTERS,           SLIDING (SIZE, ones, GRADUS_ARG_PADDING),                                   \
+    FILTERS,                                                                                       \
+    SLIDING (SIZE, ones, GRADUS_ARG_PADDING),                                                      \
     { "output_padding", SIZE, "null", 0, 1 << 16 },                                                \
     { "groups", GRADUS_ARG_ONLY, "1", 0, 0 },                                                      \
-    KERNEL ("kernel"), FINISH,                                                                     \
+    KERNEL ("kernel"),                                                                             \
+    FINISH,                                                                                        \
     { NULL },                                                                                      \
   };                                                                                               \
   const GradusLayerClass gradus_layer_##variable = {                                               \
-    name,             snake, variable##_args, 1, 1, transposed_infer, transposed_weights,          \
-    transposed_build, NULL,  NULL,                                                                 \
+    name, snake, variable##_args, 1, 1, transposed_infer, transposed_weights, transposed_build,    \
+    NULL, NULL,                                                                                    \
   };
 
 TRANSPOSED (conv1d_transpose, "Conv1DTranspose", "conv1d_transpose", GRADUS_ARG_SINGLE, "1")

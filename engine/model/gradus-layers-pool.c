@@ -7,7 +7,10 @@
 #include <glib/gi18n-lib.h>
 
 static gboolean
-settle (const GradusLayer *layer, const GradusShape *input, GradusLayerWindow *window, GError **error)
+settle (const GradusLayer *layer,
+        const GradusShape *input,
+        GradusLayerWindow *window,
+        GError           **error)
 {
   gradus_layer_window_read (layer, "pool_size", window);
   return gradus_layer_window_settle (window, input, gradus_layer_arg (layer, "padding")->i, error);
@@ -60,8 +63,8 @@ max_infer (const GradusLayer *layer,
   if (places <= 256)
     return pool_infer (layer, inputs, n_inputs, output, error);
   g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                       _("its window holds more than 256 places. Use a smaller pool_size, or "
-                         "two pooling layers."));
+                       _ ("its window holds more than 256 places. Use a smaller pool_size, or "
+                          "two pooling layers."));
   return FALSE;
 }
 
@@ -99,9 +102,24 @@ POOL_ARGS (pool3d_args, GRADUS_ARG_TRIPLE, "[2, 2, 2]");
 POOL (max_pooling1d, "MaxPooling1D", "max_pooling1d", pool1d_args, max_infer, max_build)
 POOL (max_pooling2d, "MaxPooling2D", "max_pooling2d", pool2d_args, max_infer, max_build)
 POOL (max_pooling3d, "MaxPooling3D", "max_pooling3d", pool3d_args, max_infer, max_build)
-POOL (average_pooling1d, "AveragePooling1D", "average_pooling1d", pool1d_args, pool_infer, average_build)
-POOL (average_pooling2d, "AveragePooling2D", "average_pooling2d", pool2d_args, pool_infer, average_build)
-POOL (average_pooling3d, "AveragePooling3D", "average_pooling3d", pool3d_args, pool_infer, average_build)
+POOL (average_pooling1d,
+      "AveragePooling1D",
+      "average_pooling1d",
+      pool1d_args,
+      pool_infer,
+      average_build)
+POOL (average_pooling2d,
+      "AveragePooling2D",
+      "average_pooling2d",
+      pool2d_args,
+      pool_infer,
+      average_build)
+POOL (average_pooling3d,
+      "AveragePooling3D",
+      "average_pooling3d",
+      pool3d_args,
+      pool_infer,
+      average_build)
 
 /* GlobalMaxPooling1D and so on */
 static const GradusArgSpec global_args[] = {
@@ -162,8 +180,14 @@ global_average_build (const GradusLayer *layer, GradusLayerBuild *build, GError 
 GLOBAL (global_max_pooling1d, "GlobalMaxPooling1D", "global_max_pooling1d", global_max_build)
 GLOBAL (global_max_pooling2d, "GlobalMaxPooling2D", "global_max_pooling2d", global_max_build)
 GLOBAL (global_max_pooling3d, "GlobalMaxPooling3D", "global_max_pooling3d", global_max_build)
-GLOBAL (global_average_pooling2d, "GlobalAveragePooling2D", "global_average_pooling2d", global_average_build)
-GLOBAL (global_average_pooling3d, "GlobalAveragePooling3D", "global_average_pooling3d", global_average_build)
+GLOBAL (global_average_pooling2d,
+        "GlobalAveragePooling2D",
+        "global_average_pooling2d",
+        global_average_build)
+GLOBAL (global_average_pooling3d,
+        "GlobalAveragePooling3D",
+        "global_average_pooling3d",
+        global_average_build)
 
 /* GlobalAveragePooling1D is over the real steps of a sequence, where a mask says which these are. */
 static gboolean
@@ -181,7 +205,8 @@ masked_average_build (const GradusLayer *layer, GradusLayerBuild *build, GError 
   return gradus_program_add_node (build->program, "multiply", 0, values, 2, &parts[0], error, NULL)
          && add_reduction (layer, build, "reduce_sum", parts[0], &parts[0], error)
          && add_reduction (layer, build, "reduce_sum", mask, &parts[1], error)
-         && gradus_program_add_node (build->program, "divide", 0, parts, 2, &build->output, error, NULL);
+         && gradus_program_add_node (build->program, "divide", 0, parts, 2, &build->output, error,
+                                     NULL);
 }
 
 const GradusLayerClass gradus_layer_global_average_pooling1d = {

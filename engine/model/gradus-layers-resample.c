@@ -44,14 +44,19 @@ up_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
   guint    n_axes = gradus_layer_axes (layer);
   gboolean bilinear = n_axes == 2 && gradus_layer_arg (layer, "interpolation")->i == 1;
 
-  return gradus_program_add_node (build->program, bilinear ? "resize_bilinear" : "resize_nearest", 0,
-                                  build->inputs, 1, &build->output, error, "size", n_axes,
+  return gradus_program_add_node (build->program, bilinear ? "resize_bilinear" : "resize_nearest",
+                                  0, build->inputs, 1, &build->output, error, "size", n_axes,
                                   &build->output_shape.dims[1], NULL);
 }
 
 /* ZeroPadding1D and so on, Cropping1D and so on: the op adds, or with numbers below 0 takes away. */
 static gboolean
-edges_infer (const GradusLayer *layer, const char *arg, gint64 sign, const GradusShape *input, GradusShape *output, GError **error)
+edges_infer (const GradusLayer *layer,
+             const char        *arg,
+             gint64             sign,
+             const GradusShape *input,
+             GradusShape       *output,
+             GError           **error)
 {
   const gint64 *edges = gradus_layer_arg (layer, arg)->ints;
 
@@ -67,7 +72,7 @@ edges_infer (const GradusLayer *layer, const char *arg, gint64 sign, const Gradu
         continue;
       met = gradus_shape_to_string (input);
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _("it takes away all of axis %u of its input, which has shape %s. Crop less."),
+                   _ ("it takes away all of axis %u of its input, which has shape %s. Crop less."),
                    i + 1, met);
       return FALSE;
     }
@@ -75,7 +80,11 @@ edges_infer (const GradusLayer *layer, const char *arg, gint64 sign, const Gradu
 }
 
 static gboolean
-edges_build (const GradusLayer *layer, const char *arg, gint64 sign, GradusLayerBuild *build, GError **error)
+edges_build (const GradusLayer *layer,
+             const char        *arg,
+             gint64             sign,
+             GradusLayerBuild  *build,
+             GError           **error)
 {
   const gint64 *edges = gradus_layer_arg (layer, arg)->ints;
   gint64        before[GRADUS_MAX_RANK] = { 0 }, after[GRADUS_MAX_RANK] = { 0 };
@@ -122,17 +131,19 @@ cropping_build (const GradusLayer *layer, GradusLayerBuild *build, GError **erro
   return edges_build (layer, "cropping", -1, build, error);
 }
 
-#define EDGES_ARGS(variable, name, KIND, fallback) \
+#define EDGES_ARGS(variable, name, KIND, fallback)                                                 \
   static const GradusArgSpec variable[] = {                                                        \
     { name, KIND, fallback, 0, 1 << 24 },                                                          \
-    { "data_format", GRADUS_ARG_ONLY, "\"channels_last\"", 0, 0 },                                        \
+    { "data_format", GRADUS_ARG_ONLY, "\"channels_last\"", 0, 0 },                                 \
     { NULL },                                                                                      \
   }
 
 EDGES_ARGS (padding1d_args, "padding", GRADUS_ARG_EDGES_1, "1");
 EDGES_ARGS (padding2d_args, "padding", GRADUS_ARG_EDGES_2, "1");
 EDGES_ARGS (padding3d_args, "padding", GRADUS_ARG_EDGES_3, "1");
-static const GradusArgSpec cropping1d_args[] = { { "cropping", GRADUS_ARG_EDGES_1, "1", 0, 1 << 24 }, { NULL } };
+static const GradusArgSpec cropping1d_args[] = { { "cropping", GRADUS_ARG_EDGES_1, "1", 0,
+                                                   1 << 24 },
+                                                 { NULL } };
 EDGES_ARGS (cropping2d_args, "cropping", GRADUS_ARG_EDGES_2, "0");
 EDGES_ARGS (cropping3d_args, "cropping", GRADUS_ARG_EDGES_3, "1");
 
@@ -144,9 +155,24 @@ EDGES_ARGS (cropping3d_args, "cropping", GRADUS_ARG_EDGES_3, "1");
 RESAMPLE (up_sampling1d, "UpSampling1D", "up_sampling1d", up1d_args, up_infer, up_build)
 RESAMPLE (up_sampling2d, "UpSampling2D", "up_sampling2d", up2d_args, up_infer, up_build)
 RESAMPLE (up_sampling3d, "UpSampling3D", "up_sampling3d", up3d_args, up_infer, up_build)
-RESAMPLE (zero_padding1d, "ZeroPadding1D", "zero_padding1d", padding1d_args, padding_infer, padding_build)
-RESAMPLE (zero_padding2d, "ZeroPadding2D", "zero_padding2d", padding2d_args, padding_infer, padding_build)
-RESAMPLE (zero_padding3d, "ZeroPadding3D", "zero_padding3d", padding3d_args, padding_infer, padding_build)
+RESAMPLE (zero_padding1d,
+          "ZeroPadding1D",
+          "zero_padding1d",
+          padding1d_args,
+          padding_infer,
+          padding_build)
+RESAMPLE (zero_padding2d,
+          "ZeroPadding2D",
+          "zero_padding2d",
+          padding2d_args,
+          padding_infer,
+          padding_build)
+RESAMPLE (zero_padding3d,
+          "ZeroPadding3D",
+          "zero_padding3d",
+          padding3d_args,
+          padding_infer,
+          padding_build)
 RESAMPLE (cropping1d, "Cropping1D", "cropping1d", cropping1d_args, cropping_infer, cropping_build)
 RESAMPLE (cropping2d, "Cropping2D", "cropping2d", cropping2d_args, cropping_infer, cropping_build)
 RESAMPLE (cropping3d, "Cropping3D", "cropping3d", cropping3d_args, cropping_infer, cropping_build)

@@ -63,9 +63,10 @@ gradus_window_read (const GradusNode      *node,
     return gradus_op_refuse (
         node, inputs, error,
         _ ("It slides over one, two or three axes between the batch and the channels."));
-  *window = (GradusWindow) { .n_axes = x->rank - 2 };
+  *window = (GradusWindow){ .n_axes = x->rank - 2 };
   for (guint i = 0; i < GRADUS_WINDOW_AXES; i++)
-    window->in[i] = window->size[i] = window->out[i] = window->strides[i] = window->dilations[i] = 1;
+    window->in[i] = window->size[i] = window->out[i] = window->strides[i] = window->dilations[i] =
+        1;
   if (!read_sizes (node, "strides", window->n_axes, stride_like, window->strides)
       || (dilations != NULL
           && !read_sizes (node, dilations, window->n_axes, NULL, window->dilations)))
@@ -74,9 +75,9 @@ gradus_window_read (const GradusNode      *node,
         _ ("Strides and dilations must be %u numbers from 1 up, one for each axis."),
         window->n_axes);
   if (!read_pads (node, window))
-    return gradus_op_refuse (
-        node, inputs, error,
-        _ ("The padding must be %u numbers from 0 up, two for each axis."), 2 * window->n_axes);
+    return gradus_op_refuse (node, inputs, error,
+                             _ ("The padding must be %u numbers from 0 up, two for each axis."),
+                             2 * window->n_axes);
   return TRUE;
 }
 
@@ -106,7 +107,7 @@ gradus_window_fit (const GradusNode      *node,
             node, inputs, error,
             _ ("A window that covers %d does not fit into axis %u, which has %d; use a "
                "smaller one, or padding “same”."),
-            (int) ((size[i] - 1) * window->dilations[axis] + 1), 1 + i, (int) in);
+            (int)((size[i] - 1) * window->dilations[axis] + 1), 1 + i, (int)in);
       room -= (size[i] - 1) * window->dilations[axis];
       window->in[axis] = in;
       window->size[axis] = size[i];

@@ -30,12 +30,12 @@ gboolean gradus_window_read (const GradusNode      *node,
                              GradusWindow          *window,
                              GError               **error);
 /* Sets in, size and out for an input @x and a window of @size, one number an axis. */
-gboolean gradus_window_fit  (const GradusNode      *node,
-                             const GradusValueType *inputs,
-                             GradusWindow          *window,
-                             const GradusShape     *x,
-                             const gint64          *size,
-                             GError               **error);
+gboolean gradus_window_fit (const GradusNode      *node,
+                            const GradusValueType *inputs,
+                            GradusWindow          *window,
+                            const GradusShape     *x,
+                            const gint64          *size,
+                            GError               **error);
 /* (batch, the sizes that the window leaves, channels). */
 GradusShape gradus_window_shape (const GradusWindow *window, gint64 batch, gint64 channels);
 
@@ -54,7 +54,9 @@ gradus_window_at (const GradusWindow *window, guint axis, gint64 o, gint64 k)
 
 /* Splits @index, which counts along @sizes, into a place. */
 static inline void
-gradus_window_split (const gint64 sizes[GRADUS_WINDOW_AXES], gint64 index, gint64 place[GRADUS_WINDOW_AXES])
+gradus_window_split (const gint64 sizes[GRADUS_WINDOW_AXES],
+                     gint64       index,
+                     gint64       place[GRADUS_WINDOW_AXES])
 {
   place[2] = index % sizes[2];
   place[1] = index / sizes[2] % sizes[1];
@@ -64,7 +66,9 @@ gradus_window_split (const gint64 sizes[GRADUS_WINDOW_AXES], gint64 index, gint6
 /* The place in the input, counted along in, of position @k of the window at output @o; -1 in the
  * padding. */
 static inline gint64
-gradus_window_input (const GradusWindow *window, const gint64 o[GRADUS_WINDOW_AXES], const gint64 k[GRADUS_WINDOW_AXES])
+gradus_window_input (const GradusWindow *window,
+                     const gint64        o[GRADUS_WINDOW_AXES],
+                     const gint64        k[GRADUS_WINDOW_AXES])
 {
   gint64 index = 0;
 

@@ -17,7 +17,11 @@ number (const GradusNode *node, const char *name, guint axis, gint64 fallback)
 }
 
 static gboolean
-check_numbers (const GradusNode *node, const GradusValueType *inputs, const char *name, guint rank, GError **error)
+check_numbers (const GradusNode      *node,
+               const GradusValueType *inputs,
+               const char            *name,
+               guint                  rank,
+               GError               **error)
 {
   guint         n;
   const gint64 *values = gradus_node_ints (node, name, &n);
@@ -76,7 +80,10 @@ remaining (gint64 dim, gint64 begin, gint64 step)
 }
 
 static gboolean
-check_slice (const GradusNode *node, const GradusValueType *inputs, const GradusShape *x, GError **error)
+check_slice (const GradusNode      *node,
+             const GradusValueType *inputs,
+             const GradusShape     *x,
+             GError               **error)
 {
   if (!check_numbers (node, inputs, "begin", x->rank, error)
       || !check_numbers (node, inputs, "step", x->rank, error))
@@ -98,7 +105,8 @@ GRADUS_INFER (infer_strided_slice)
 {
   const GradusShape *x = &inputs[0].shape;
 
-  if (!check_slice (node, inputs, x, error) || !check_numbers (node, inputs, "size", x->rank, error))
+  if (!check_slice (node, inputs, x, error)
+      || !check_numbers (node, inputs, "size", x->rank, error))
     return FALSE;
   outputs[0] = inputs[0];
   for (guint axis = 0; axis < x->rank; axis++)
@@ -109,11 +117,12 @@ GRADUS_INFER (infer_strided_slice)
         return refuse_free (node, inputs, axis, error);
       if (x->dims[axis] < 0)
         continue;
-      all = remaining (x->dims[axis], number (node, "begin", axis, 0), number (node, "step", axis, 1));
+      all = remaining (x->dims[axis], number (node, "begin", axis, 0),
+                       number (node, "step", axis, 1));
       if (size < -1 || size > all)
         return gradus_op_refuse (node, inputs, error,
                                  _ ("The slice reaches beyond axis %u, where %d are left."), axis,
-                                 (int) all);
+                                 (int)all);
       outputs[0].shape.dims[axis] = size == -1 ? all : size;
     }
   return TRUE;
@@ -135,7 +144,8 @@ GRADUS_INFER (infer_strided_slice_grad)
       if (x->dims[axis] < 0 ? size != x->dims[axis]
                             : size > remaining (x->dims[axis], number (node, "begin", axis, 0),
                                                 number (node, "step", axis, 1)))
-        return gradus_op_refuse (node, inputs, error, _ ("The slice reaches beyond axis %u."), axis);
+        return gradus_op_refuse (node, inputs, error, _ ("The slice reaches beyond axis %u."),
+                                 axis);
     }
   outputs[0] = inputs[1];
   return TRUE;
@@ -152,8 +162,8 @@ GRADUS_GRADIENT (gradient_pad)
       before[axis] = -number (node, "before", axis, 0);
       after[axis] = -number (node, "after", axis, 0);
     }
-  return gradus_program_add_node (program, "pad", 0, output_gradients, 1, &input_gradients[0], error,
-                                  "before", rank, before, "after", rank, after, NULL);
+  return gradus_program_add_node (program, "pad", 0, output_gradients, 1, &input_gradients[0],
+                                  error, "before", rank, before, "after", rank, after, NULL);
 }
 
 GRADUS_GRADIENT (gradient_strided_slice)
@@ -174,7 +184,7 @@ gradus_place_init (GradusPlace       *self,
                    const GradusShape *x,
                    const GradusShape *y)
 {
-  *self = (GradusPlace) { .rank = x->rank, .x = *x, .y = *y };
+  *self = (GradusPlace){ .rank = x->rank, .x = *x, .y = *y };
   for (guint axis = 0; axis < x->rank; axis++)
     {
       gboolean pad = kind == GRADUS_PLACE_PAD, slice = kind == GRADUS_PLACE_SLICE;
@@ -236,15 +246,9 @@ GRADUS_REFERENCE (reference_pad)
   place (call, GRADUS_PLACE_PAD, gradus_node_float (call->node, "value"));
 }
 
-GRADUS_REFERENCE (reference_strided_slice)
-{
-  place (call, GRADUS_PLACE_SLICE, 0);
-}
+GRADUS_REFERENCE (reference_strided_slice) { place (call, GRADUS_PLACE_SLICE, 0); }
 
-GRADUS_REFERENCE (reference_strided_slice_grad)
-{
-  place (call, GRADUS_PLACE_SLICE_GRAD, 0);
-}
+GRADUS_REFERENCE (reference_strided_slice_grad) { place (call, GRADUS_PLACE_SLICE_GRAD, 0); }
 
 static const GradusAttrSpec pad_attrs[] = {
   { "before", GRADUS_ATTR_INTS, "" },
@@ -295,49 +299,49 @@ static const GradusOpCase strided_slice_grad_cases[] = {
 
 const GradusOp gradus_ops_place[] = {
   {
-    .name = "pad",
-    .version = 1,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .n_outputs = 1,
-    .attrs = pad_attrs,
-    .infer = infer_pad,
-    .gradient = gradient_pad,
-    .inplace = -1,
-    .precision = GRADUS_PRECISION_WIDEST,
-    .cost = gradus_op_cost_move,
-    .reference = reference_pad,
-    .cases = pad_cases,
+      .name = "pad",
+      .version = 1,
+      .min_inputs = 1,
+      .max_inputs = 1,
+      .n_outputs = 1,
+      .attrs = pad_attrs,
+      .infer = infer_pad,
+      .gradient = gradient_pad,
+      .inplace = -1,
+      .precision = GRADUS_PRECISION_WIDEST,
+      .cost = gradus_op_cost_move,
+      .reference = reference_pad,
+      .cases = pad_cases,
   },
   {
-    .name = "strided_slice",
-    .version = 1,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .n_outputs = 1,
-    .attrs = slice_attrs,
-    .infer = infer_strided_slice,
-    .gradient = gradient_strided_slice,
-    .inplace = -1,
-    .precision = GRADUS_PRECISION_WIDEST,
-    .cost = gradus_op_cost_move,
-    .reference = reference_strided_slice,
-    .cases = strided_slice_cases,
+      .name = "strided_slice",
+      .version = 1,
+      .min_inputs = 1,
+      .max_inputs = 1,
+      .n_outputs = 1,
+      .attrs = slice_attrs,
+      .infer = infer_strided_slice,
+      .gradient = gradient_strided_slice,
+      .inplace = -1,
+      .precision = GRADUS_PRECISION_WIDEST,
+      .cost = gradus_op_cost_move,
+      .reference = reference_strided_slice,
+      .cases = strided_slice_cases,
   },
   {
-    .name = "strided_slice_grad",
-    .version = 1,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .n_outputs = 1,
-    .attrs = slice_grad_attrs,
-    .infer = infer_strided_slice_grad,
-    .shape_only = 1u << 1,
-    .inplace = -1,
-    .precision = GRADUS_PRECISION_WIDEST,
-    .cost = gradus_op_cost_move,
-    .reference = reference_strided_slice_grad,
-    .cases = strided_slice_grad_cases,
+      .name = "strided_slice_grad",
+      .version = 1,
+      .min_inputs = 2,
+      .max_inputs = 2,
+      .n_outputs = 1,
+      .attrs = slice_grad_attrs,
+      .infer = infer_strided_slice_grad,
+      .shape_only = 1u << 1,
+      .inplace = -1,
+      .precision = GRADUS_PRECISION_WIDEST,
+      .cost = gradus_op_cost_move,
+      .reference = reference_strided_slice_grad,
+      .cases = strided_slice_grad_cases,
   },
   { NULL },
 };
