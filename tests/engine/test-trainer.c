@@ -25,7 +25,7 @@ static const char line[] =
 
 #define COMPILE                                                                                    \
   "\"compile\": {\"optimizer\": {\"class_name\": \"Adam\", \"config\": {\"learning_rate\": 0.01}}," \
-  " \"loss\": \"sparse_categorical_crossentropy\", \"metrics\": [\"accuracy\"]}"
+  " \"loss\": \"sparse_categorical_crossentropy\", \"metrics\": [\"accuracy\", \"f1_score\", \"auc\"]}"
 #define COMPILE_LINE                                                                               \
   "\"compile\": {\"optimizer\": {\"class_name\": \"SGD\", \"config\": {\"learning_rate\": 0.1,"   \
   " \"momentum\": 0.5}}, \"loss\": \"mse\"}"
@@ -358,7 +358,7 @@ test_counts (void)
   g_autofree char *path = step_path (workspace, 14);
   g_autoptr (GError) error = NULL;
   g_autoptr (GradusCheckpoint) checkpoint = NULL;
-  GradusEvaluation result;
+  g_auto (GradusEvaluation) result = { 0 };
   double           correct = 0;
   float           *probabilities = NULL;
   double           accuracy, loss = 0;
