@@ -664,6 +664,26 @@ test_misfits (void)
   three_close (&data);
 }
 
+/* The page for readers names every loss and metric. */
+static void
+test_page (void)
+{
+  const char *const *names[] = { gradus_loss_names (), gradus_metric_names () };
+  g_autofree char *path = g_test_build_filename (G_TEST_DIST, "..", "..", "docs", "recipes.md", NULL);
+  g_autofree char *text = NULL;
+  g_autoptr (GError) error = NULL;
+  const char *lines[2];
+
+  g_file_get_contents (path, &text, NULL, &error);
+  g_assert_no_error (error);
+  lines[0] = strstr (text, "| losses |");
+  lines[1] = strstr (text, "| metrics |");
+  for (guint i = 0; i < 2; i++)
+    for (guint k = 0; names[i][k] != NULL; k++)
+      if (g_strstr_len (lines[i], strcspn (lines[i], "\n"), names[i][k]) == NULL)
+        g_error ("docs/recipes.md does not name “%s”", names[i][k]);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -677,5 +697,6 @@ main (int argc, char **argv)
   g_test_add_func ("/heads/trainer", test_trainer);
   g_test_add_func ("/heads/balanced", test_balanced);
   g_test_add_func ("/heads/misfits", test_misfits);
+  g_test_add_func ("/heads/page", test_page);
   return g_test_run ();
 }
