@@ -6,46 +6,36 @@
 
 #include <glib/gi18n-lib.h>
 
+/* clang-format off */
 /* The arguments of Keras, by the kind of a size. */
 #define SLIDING(SIZE, ones, PADDING)                                                               \
-  { "kernel_size", SIZE, NULL, 1, 1 << 16 }, { "strides", SIZE, ones, 1, 1 << 16 },                \
-      { "padding", PADDING, "\"valid\"", 0, 0 },                                                   \
-      { "data_format", GRADUS_ARG_ONLY, "\"channels_last\"", 0, 0 },                               \
-  {                                                                                                \
-    "dilation_rate", SIZE, ones, 1, 1 << 16                                                        \
-  }
-#define FILTERS                                                                                    \
-  {                                                                                                \
-    "filters", GRADUS_ARG_INT, NULL, 1, 1 << 24                                                    \
-  }
-#define FINISH                                                                                     \
-  { "activation", GRADUS_ARG_ACTIVATION, "\"linear\"", 0, 0 },                                     \
-      { "use_bias", GRADUS_ARG_BOOL, "true", 0, 0 },                                               \
-      { "bias_initializer", GRADUS_ARG_INITIALIZER, "\"zeros\"", 0, 0 },                           \
-      { "bias_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                       \
-      { "activity_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                   \
-  {                                                                                                \
-    "bias_constraint", GRADUS_ARG_ONLY, "null", 0, 0                                               \
-  }
+  { "kernel_size", SIZE, NULL, 1, 1 << 16 },                                                       \
+  { "strides", SIZE, ones, 1, 1 << 16 },                                                           \
+  { "padding", PADDING, "\"valid\"", 0, 0 },                                                       \
+  { "data_format", GRADUS_ARG_ONLY, "\"channels_last\"", 0, 0 },                                   \
+  { "dilation_rate", SIZE, ones, 1, 1 << 16 }
+#define FILTERS { "filters", GRADUS_ARG_INT, NULL, 1, 1 << 24 }
+#define MULTIPLIER { "depth_multiplier", GRADUS_ARG_INT, "1", 1, 1 << 16 }
 #define KERNEL(kernel)                                                                             \
   { kernel "_initializer", GRADUS_ARG_INITIALIZER, "\"glorot_uniform\"", 0, 0 },                   \
-      { kernel "_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                    \
-  {                                                                                                \
-    kernel "_constraint", GRADUS_ARG_ONLY, "null", 0, 0                                            \
-  }
+  { kernel "_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                        \
+  { kernel "_constraint", GRADUS_ARG_ONLY, "null", 0, 0 }
+#define FINISH                                                                                     \
+  { "activation", GRADUS_ARG_ACTIVATION, "\"linear\"", 0, 0 },                                     \
+  { "use_bias", GRADUS_ARG_BOOL, "true", 0, 0 },                                                   \
+  { "bias_initializer", GRADUS_ARG_INITIALIZER, "\"zeros\"", 0, 0 },                               \
+  { "bias_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                           \
+  { "activity_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                       \
+  { "bias_constraint", GRADUS_ARG_ONLY, "null", 0, 0 }
 /* What Keras 2 wrote of the class that these were derived from. */
 #define INHERITED                                                                                  \
-  { "groups", GRADUS_ARG_ONLY, "1", 0, 0 }, { "kernel_initializer", GRADUS_ARG_UNUSED, "", 0, 0 }, \
-      { "kernel_regularizer", GRADUS_ARG_UNUSED, "", 0, 0 },                                       \
-  {                                                                                                \
-    "kernel_constraint", GRADUS_ARG_UNUSED, "", 0, 0                                               \
-  }
-#define MULTIPLIER                                                                                 \
-  {                                                                                                \
-    "depth_multiplier", GRADUS_ARG_INT, "1", 1, 1 << 16                                            \
-  }
+  { "groups", GRADUS_ARG_ONLY, "1", 0, 0 },                                                        \
+  { "kernel_initializer", GRADUS_ARG_UNUSED, "", 0, 0 },                                           \
+  { "kernel_regularizer", GRADUS_ARG_UNUSED, "", 0, 0 },                                           \
+  { "kernel_constraint", GRADUS_ARG_UNUSED, "", 0, 0 }
+/* clang-format on */
 
-/* Variables may have one size per axis and two more. */
+/* (sizes, @channels, @filters) */
 static GradusShape
 kernel_shape (const GradusLayer *layer, gint64 channels, gint64 filters)
 {

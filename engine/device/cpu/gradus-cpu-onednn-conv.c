@@ -24,6 +24,8 @@
 #define NANOSECONDS_PER_KERNEL_CHUNK 5e5
 #define MAX_KERNEL_CHUNKS 8
 #define SUM_TILE 4096
+/* One image is somebody waiting for an answer: smaller pieces. */
+#define NANOSECONDS_PER_ROWS 5e4
 #define MIN_ROWS 4
 
 typedef enum
@@ -572,8 +574,8 @@ cut (Conv *k)
     wanted = CLAMP (k->base.nanoseconds / NANOSECONDS_PER_KERNEL_CHUNK, 1, MAX_KERNEL_CHUNKS);
   else
     wanted = CLAMP (k->base.nanoseconds / NANOSECONDS_PER_CHUNK, 1, MAX_CHUNKS);
-  if (k->batch == 1 && k->direction == CONV_FORWARD && wanted >= 2)
-    cut_rows (k, wanted);
+  if (k->batch == 1 && k->direction == CONV_FORWARD)
+    cut_rows (k, CLAMP (k->base.nanoseconds / NANOSECONDS_PER_ROWS, 1, MAX_CHUNKS));
   else
     cut_batch (k, wanted);
   share_variants (k);

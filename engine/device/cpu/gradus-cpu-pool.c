@@ -117,20 +117,31 @@ spread_place (const Pool *p, const float *restrict dy, const guint8 *restrict in
         }
 }
 
+static inline __attribute__ ((always_inline)) void
+add_where (const float *restrict dy, const guint8 *restrict index, guint8 k, float *restrict dx, gint64 channels)
+{
+  for (gint64 c = 0; c < channels; c++)
+    dx[c] += index[c] == k ? dy[c] : 0.0f;
+}
+
+/* Windows that overlap: what each place of a window won is added, nothing elsewhere. All places are
+ * visited, which for a few channels at a time is quicker than finding the winners' ones. */
 static void
 scatter_place (const Pool *p, const float *dy, const guint8 *index, const gint64 o[GRADUS_WINDOW_AXES], float *image)
 {
   const GradusWindow *w = &p->window;
+  gint64 k[GRADUS_WINDOW_AXES];
+  guint8 number = 0;
 
-  for (gint64 c = 0; c < p->channels; c++)
-    {
-      gint64 k[GRADUS_WINDOW_AXES], at;
+  for (k[0] = 0; k[0] < w->size[0]; k[0]++)
+    for (k[1] = 0; k[1] < w->size[1]; k[1]++)
+      for (k[2] = 0; k[2] < w->size[2]; k[2]++, number++)
+        {
+          gint64 at = gradus_window_input (w, o, k);
 
-      gradus_window_split (w->size, index[c], k);
-      at = gradus_window_input (w, o, k);
-      if (at >= 0)
-        image[at * p->channels + c] += dy[c];
-    }
+          if (at >= 0)
+            add_where (dy, index, number, image + at * p->channels, p->channels);
+        }
 }
 
 static gboolean
