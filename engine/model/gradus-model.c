@@ -466,6 +466,7 @@ gradus_model_build (GradusModel       *model,
                     const GradusDType *input_dtypes,
                     GradusValueId     *outputs,
                     GradusValueId     *logits,
+                    GradusValueId     *masks,
                     GError           **error)
 {
   guint n = model->calls->len;
@@ -486,6 +487,8 @@ gradus_model_build (GradusModel       *model,
       outputs[i] = made[tensor.call].outputs[tensor.output];
       if (logits != NULL)
         logits[i] = tensor.output == 0 ? made[tensor.call].logits : GRADUS_NO_VALUE;
+      if (masks != NULL)
+        masks[i] = tensor.output == 0 ? made[tensor.call].mask : GRADUS_NO_VALUE;
     }
   return TRUE;
 }

@@ -65,6 +65,8 @@ gint64             gradus_model_n_parameters (GradusModel *model, gint64 *traina
  * @outputs: (out caller-allocates): n_outputs values
  * @logits: (out caller-allocates) (optional): for an output that is the softmax of something, that
  *   something; else GRADUS_NO_VALUE. A loss may start there, as Keras's backends do.
+ * @masks: (out caller-allocates) (optional): of each output, as GradusLayerBuild.masks, or
+ *   GRADUS_NO_VALUE: a loss leaves padding out
  *
  * Appends the forward nodes to @program. Inputs are called as the model's inputs, variables
  * "layer/variable" (kernel, bias, gamma, beta, moving_mean, moving_variance).
@@ -75,6 +77,7 @@ gboolean gradus_model_build (GradusModel       *model,
                              const GradusDType *input_dtypes,
                              GradusValueId     *outputs,
                              GradusValueId     *logits,
+                             GradusValueId     *masks,
                              GError           **error);
 
 /* Appends what a training step leaves behind beside the optimizer's work (moving averages), for the

@@ -260,6 +260,7 @@ add_forward (GradusCompiled       *self,
   const GradusHeads *heads = &options->heads;
   gboolean           by_class = training && (heads->balanced || heads->class_weights != NULL);
   GradusValueId      outputs[GRADUS_MAX_HEADS], logits[GRADUS_MAX_HEADS];
+  GradusValueId      masks[GRADUS_MAX_HEADS];
   g_autoptr (GArray) scores = g_array_new (FALSE, TRUE, sizeof (GradusScore));
   gboolean           ok = TRUE;
 
@@ -281,11 +282,12 @@ add_forward (GradusCompiled       *self,
       return FALSE;
     }
   if (!check_heads (model, options, error) ||
-      !gradus_model_build (model, program, training, binding->dtypes, outputs, logits, error))
+      !gradus_model_build (model, program, training, binding->dtypes, outputs, logits, masks,
+                           error))
     return FALSE;
   for (guint i = 0; ok && i < self->n_heads; i++)
     {
-      GradusHead head = { .index = i, .output = outputs[i], .logits = logits[i],
+      GradusHead head = { .index = i, .output = outputs[i], .logits = logits[i], .mask = masks[i],
                           .target = binding->targets[i], .weighted = binding->weighted || by_class };
       GradusValueId mean;
 
@@ -522,7 +524,7 @@ gradus_compile_infer (GradusCompiled    *self,
   g_autofree GradusValueId *outputs = g_new (GradusValueId, n);
 
   *self = (GradusCompiled){ 0 };
-  if (!gradus_model_build (model, program, FALSE, dtypes, outputs, NULL, error))
+  if (!gradus_model_build (model, program, FALSE, dtypes, outputs, NULL, NULL, error))
     return FALSE;
   for (guint i = 0; i < n; i++)
     {

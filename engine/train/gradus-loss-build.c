@@ -291,6 +291,20 @@ gradus_loss_values (const GradusLoss *self,
   return values (self, program, head, prediction, logits, NULL, losses, error);
 }
 
+/* Steps that are padding do not count, where the rows are the steps. */
+static gboolean
+add_mask (GradusProgram *program, GradusHead *head, const GradusShape *rows, GError **error)
+{
+  GradusValueId pair[2] = { head->valid, head->mask };
+
+  if (head->mask == GRADUS_NO_VALUE ||
+      !gradus_shape_equal (&gradus_program_value (program, head->mask)->type.shape, rows))
+    return TRUE;
+  head->valid = head->mask;
+  return pair[0] == GRADUS_NO_VALUE ||
+         gradus_program_add_node (program, "multiply", 0, pair, 2, &head->valid, error, NULL);
+}
+
 gboolean
 gradus_loss_build (const GradusLoss *self,
                    GradusProgram    *program,
@@ -310,6 +324,8 @@ gradus_loss_build (const GradusLoss *self,
     head->weights = add_input (program, "weight", head, GRADUS_DTYPE_FLOAT32, rows);
   if (self->ignores)
     head->valid = add_input (program, "valid", head, GRADUS_DTYPE_FLOAT32, rows);
+  if (!add_mask (program, head, &rows, error))
+    return FALSE;
   head->prediction = head->output;
   /* The loss makes the softmax anyhow: the layer's own need not run in a step. */
   return values (self, program, head, head->output, head->logits,

@@ -59,6 +59,7 @@ typedef struct
   const char     *name;           /* of the output's layer */
   GradusValueId   output, logits; /* of gradus_model_build(); (in, out) */
   GradusShape     shape;          /* of the output; (in, out) */
+  GradusValueId   mask;           /* of the output, float32 [B, time]; or GRADUS_NO_VALUE */
   GradusArraySpec target;         /* as the data has it */
   gboolean        weighted;       /* rows have weights */
   /* (out) of gradus_head_add_target() and gradus_loss_build() */
@@ -66,7 +67,7 @@ typedef struct
   GradusValueId targets;    /* float32 of the output's shape, or GRADUS_NO_VALUE */
   GradusValueId prediction; /* as metrics take it */
   GradusValueId weights;    /* float32 [rows], an input; or GRADUS_NO_VALUE */
-  GradusValueId valid;      /* 1 or 0, float32 [rows], an input: rows that count; or GRADUS_NO_VALUE */
+  GradusValueId valid;      /* 1 or 0, float32 [rows]: rows that count; or GRADUS_NO_VALUE */
   gint64        n_classes;  /* 0 if targets are no labels */
   gint64        n_labels;   /* labels a sample */
 } GradusHead;

@@ -21,7 +21,7 @@ use (GradusModel *model)
   for (guint i = 0; i < gradus_model_n_layers (model); i++)
     if (gradus_model_layer (model, i).parameters < 0)
       abort ();
-  if (!gradus_model_build (model, program, TRUE, NULL, outputs, NULL, &error))
+  if (!gradus_model_build (model, program, TRUE, NULL, outputs, NULL, NULL, &error))
     fuzz_check_refusal (error);
 }
 

@@ -108,7 +108,8 @@ bench_open (Bench *self, const char *device, const Array *output, const Array *t
   *self = (Bench){ .device = gradus_device_open (device, 2, &error) };
   g_assert_no_error (error);
   self->program = gradus_program_new ("head");
-  self->head = (GradusHead){ .name = "head", .logits = GRADUS_NO_VALUE, .shape = output->shape,
+  self->head = (GradusHead){ .name = "head", .logits = GRADUS_NO_VALUE,
+                             .mask = GRADUS_NO_VALUE, .shape = output->shape,
                              .target = array_spec (targets, "y") };
   self->head.shape.dims[0] = GRADUS_DIM_BATCH;
   self->head.output = gradus_program_add_input (self->program, "x", GRADUS_DTYPE_FLOAT32,
@@ -624,6 +625,50 @@ test_balanced (void)
   three_close (&data);
 }
 
+/* Steps that a mask of the model calls padding are in no sum, whatever stands there. */
+static void
+test_mask (gconstpointer device)
+{
+  static const float  p[] = { 1, 2, NAN, 4, 5, 6 }, mask[] = { 1, 1, 0, 1, 0, 0 };
+  static const float  t[] = { 2, 2, 9, 7, 9, 9 };
+  const gint64        dims[] = { 2, 3, 1 };
+  Array               output = { .dtype = GRADUS_DTYPE_FLOAT32, .n = 6, .floats = (float *) p };
+  Array               targets = output;
+  g_autoptr (GError) error = NULL;
+  GradusLoss    loss;
+  GradusValueId rows, pair[2], sums;
+  double        met[2];
+  Bench         bench;
+
+  output.shape.rank = 3;
+  memcpy (output.shape.dims, dims, sizeof dims);
+  targets.shape = output.shape;
+  targets.floats = (float *) t;
+  g_assert_true (gradus_loss_find (&loss, "mse"));
+  bench_open (&bench, device, &output, &targets);
+  bench.head.mask = gradus_program_add_input (bench.program, "mask", GRADUS_DTYPE_FLOAT32,
+                                              gradus_shape (2, (gint64) GRADUS_DIM_BATCH,
+                                                            (gint64) 3));
+  gradus_loss_build (&loss, bench.program, &bench.head, &rows, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (bench.head.valid, ==, bench.head.mask);
+  pair[0] = rows;
+  pair[1] = bench.head.valid;
+  gradus_program_add_node (bench.program, "weighted_sum", 0, pair, 2, &sums, &error, NULL);
+  g_assert_no_error (error);
+  gradus_program_add_output (bench.program, "sums", sums);
+  bench_start (&bench);
+  gradus_execution_set_input (bench.execution, gradus_program_find (bench.program, "mask"), mask,
+                              gradus_sizes (2, 1), &error);
+  bench_run (&bench, &output, &targets);
+  gradus_execution_read (bench.execution, gradus_program_find (bench.program, "sums"), met,
+                         sizeof met, &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat (met[0], ==, 10);
+  g_assert_cmpfloat (met[1], ==, 3);
+  bench_close (&bench);
+}
+
 static const struct
 {
   const char *compile, *wanted;
@@ -694,6 +739,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/heads/metrics/cpu", "cpu", test_metrics);
   g_test_add_data_func ("/heads/curve/ref", "ref", test_curve);
   g_test_add_data_func ("/heads/curve/cpu", "cpu", test_curve);
+  g_test_add_data_func ("/heads/mask/ref", "ref", test_mask);
+  g_test_add_data_func ("/heads/mask/cpu", "cpu", test_mask);
   g_test_add_func ("/heads/trainer", test_trainer);
   g_test_add_func ("/heads/balanced", test_balanced);
   g_test_add_func ("/heads/misfits", test_misfits);

@@ -296,7 +296,7 @@ test_functional (void)
 
   g_assert_cmpint (gradus_model_n_parameters (a, NULL), ==, 20);
   g_assert_cmpint (gradus_model_n_parameters (b, NULL), ==, 20);
-  g_assert_true (gradus_model_build (b, program, TRUE, NULL, &output, NULL, &error));
+  g_assert_true (gradus_model_build (b, program, TRUE, NULL, &output, NULL, NULL, &error));
   g_assert_no_error (error);
   text = gradus_program_to_string (program);
   g_assert_nonnull (strstr (text, "add_n"));
@@ -342,7 +342,7 @@ test_shared_dropout (void)
       g_autoptr (GError) error = NULL;
       GradusValueId output;
 
-      gradus_model_build (m == 0 ? net : once, program, TRUE, NULL, &output, NULL, &error);
+      gradus_model_build (m == 0 ? net : once, program, TRUE, NULL, &output, NULL, NULL, &error);
       g_assert_no_error (error);
       for (guint i = 0; i < gradus_program_n_nodes (program); i++)
         if (g_str_equal (gradus_program_node (program, i)->op->name, "dropout"))
