@@ -16,13 +16,21 @@ typedef enum
   FILL_TRUNCATED, /* likewise, cut at two deviations */
   FILL_SCALED_UNIFORM,
   FILL_SCALED_NORMAL, /* truncated */
+  FILL_VARIANCE,      /* scale a, with the initialiser's own mode and distribution */
+  FILL_ORTHOGONAL,    /* gain a */
+  FILL_IDENTITY,      /* gain a */
 } Fill;
 
 typedef enum
 {
   FAN_IN,
+  FAN_OUT,
   FAN_AVERAGE,
 } Fan;
+
+static const char *const mode_names[] = { "fan_in", "fan_out", "fan_avg", NULL };
+static const char *const distribution_names[] = { "truncated_normal", "untruncated_normal", "uniform", "normal", NULL };
+enum { TRUNCATED, UNTRUNCATED, UNIFORM, NORMAL };
 
 typedef struct
 {
@@ -47,6 +55,9 @@ static const Row rows[] = {
   { "he_normal", "HeNormal", FILL_SCALED_NORMAL, 2, FAN_IN, NULL, NULL, 0, 0 },
   { "lecun_uniform", "LecunUniform", FILL_SCALED_UNIFORM, 1, FAN_IN, NULL, NULL, 0, 0 },
   { "lecun_normal", "LecunNormal", FILL_SCALED_NORMAL, 1, FAN_IN, NULL, NULL, 0, 0 },
+  { "variance_scaling", "VarianceScaling", FILL_VARIANCE, 0, 0, "scale", NULL, 1, 0 },
+  { "orthogonal", "Orthogonal", FILL_ORTHOGONAL, 0, 0, "gain", NULL, 1, 0 },
+  { "identity", "Identity", FILL_IDENTITY, 0, 0, "gain", NULL, 1, 0 },
 };
 
 /* The deviation of a standard normal that is cut at two deviations. */
@@ -55,6 +66,13 @@ static const Row rows[] = {
 static gboolean
 find_row (const char *name, guint *kind)
 {
+  /* Short names of Keras's. */
+  if (g_str_equal (name, "uniform"))
+    name = "random_uniform";
+  else if (g_str_equal (name, "normal"))
+    name = "random_normal";
+  else if (g_str_equal (name, "OrthogonalInitializer"))
+    name = "orthogonal";
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     if (g_str_equal (name, rows[i].name) || g_str_equal (name, rows[i].class_name))
       {
@@ -122,6 +140,11 @@ gradus_initializer_read (GradusInitializer *self,
     self->a = gradus_json_double (config, rows[self->kind].first, -1e30, 1e30, self->a);
   if (rows[self->kind].second)
     self->b = gradus_json_double (config, rows[self->kind].second, -1e30, 1e30, self->b);
+  if (rows[self->kind].fill == FILL_VARIANCE)
+    {
+      self->mode = gradus_json_enum (config, "mode", mode_names, FAN_IN);
+      self->distribution = gradus_json_enum (config, "distribution", distribution_names, TRUNCATED);
+    }
   self->has_seed = gradus_json_has (config, "seed");
   if (self->has_seed)
     self->seed = gradus_json_int (config, "seed", G_MININT64, G_MAXINT64, 0);
@@ -143,7 +166,12 @@ gradus_initializer_write (const GradusInitializer *self)
     json_object_set_double_member (config, row->first, self->a);
   if (row->second)
     json_object_set_double_member (config, row->second, self->b);
-  if (row->fill != FILL_CONSTANT)
+  if (row->fill == FILL_VARIANCE)
+    {
+      json_object_set_string_member (config, "mode", mode_names[self->mode]);
+      json_object_set_string_member (config, "distribution", distribution_names[self->distribution]);
+    }
+  if (row->fill != FILL_CONSTANT && row->fill != FILL_IDENTITY)
     {
       if (self->has_seed)
         json_object_set_int_member (config, "seed", self->seed);
@@ -159,17 +187,20 @@ gradus_initializer_write (const GradusInitializer *self)
 }
 
 static double
-variance (const Row *row, const GradusShape *shape)
+variance (const GradusInitializer *self, const GradusShape *shape)
 {
-  double window = 1, in, out;
+  const Row *row = &rows[self->kind];
+  gboolean   own = row->fill == FILL_VARIANCE;
+  double     scale = own ? self->a : row->scale, window = 1, in, out;
+  Fan        fan = own ? self->mode : row->fan;
 
   if (shape->rank == 0)
-    return row->scale;
+    return scale;
   for (guint i = 0; i + 2 < shape->rank; i++)
     window *= shape->dims[i];
   in = window * shape->dims[shape->rank < 2 ? 0 : shape->rank - 2];
   out = window * shape->dims[shape->rank - 1];
-  return row->scale / MAX (1.0, row->fan == FAN_IN ? in : (in + out) / 2);
+  return scale / MAX (1.0, fan == FAN_IN ? in : fan == FAN_OUT ? out : (in + out) / 2);
 }
 
 /* Draws outside two deviations are drawn again from the next numbers of the same sequence that no
@@ -184,6 +215,64 @@ truncated (const GradusPhilox *random, guint64 i, guint64 n)
   return x;
 }
 
+/* Columns of a matrix with more rows than columns, made orthonormal one after the other (modified
+ * Gram and Schmidt, twice, so that it holds to the last digits). A column's sign is that of its draw,
+ * as after a QR decomposition whose R has a positive diagonal. */
+static void
+orthogonalise (double *q, gint64 rows_of, gint64 columns)
+{
+  for (gint64 c = 0; c < columns; c++)
+    {
+      double *column = q + c * rows_of, norm = 0;
+
+      for (guint pass = 0; pass < 2; pass++)
+        for (gint64 before = 0; before < c; before++)
+          {
+            const double *other = q + before * rows_of;
+            double        dot = 0;
+
+            for (gint64 i = 0; i < rows_of; i++)
+              dot += column[i] * other[i];
+            for (gint64 i = 0; i < rows_of; i++)
+              column[i] -= dot * other[i];
+          }
+      for (gint64 i = 0; i < rows_of; i++)
+        norm += column[i] * column[i];
+      norm = sqrt (norm);
+      for (gint64 i = 0; i < rows_of; i++)
+        column[i] = norm > 0 ? column[i] / norm : i == c;
+    }
+}
+
+/* Keras's: a matrix of all axes but the last by the last, with orthonormal rows or columns, whichever
+ * are fewer. */
+static void
+fill_orthogonal (const GradusInitializer *self, const GradusPhilox *random, const GradusShape *shape, float *data, gsize n)
+{
+  gint64 columns = shape->rank > 0 ? shape->dims[shape->rank - 1] : 1, m = columns > 0 ? (gint64) n / columns : 0;
+  gint64 longer = MAX (m, columns), shorter = MIN (m, columns);
+  g_autofree double *q = g_try_new (double, MAX (1, n));
+
+  if (q == NULL)
+    return;
+  for (gint64 i = 0; i < shorter; i++)
+    for (gint64 j = 0; j < longer; j++)
+      q[i * longer + j] = gradus_philox_normal (random, (guint64) (j * shorter + i));
+  orthogonalise (q, longer, shorter);
+  for (gint64 i = 0; i < m; i++)
+    for (gint64 j = 0; j < columns; j++)
+      data[i * columns + j] = (float) (self->a * (m >= columns ? q[j * longer + i] : q[i * longer + j]));
+}
+
+static void
+fill_identity (const GradusInitializer *self, const GradusShape *shape, float *data, gsize n)
+{
+  gint64 columns = shape->rank > 0 ? shape->dims[shape->rank - 1] : 1;
+
+  for (gsize i = 0; i < n; i++)
+    data[i] = (gint64) i / columns == (gint64) i % columns ? (float) self->a : 0.0f;
+}
+
 void
 gradus_initializer_fill (const GradusInitializer *self,
                          const GradusShape       *shape,
@@ -194,13 +283,20 @@ gradus_initializer_fill (const GradusInitializer *self,
 {
   const Row   *row = &rows[self->kind];
   GradusPhilox random = gradus_philox (seed, gradus_philox_stream (stream), 0);
-  double       limit = sqrt (3 * variance (row, shape));
-  double       deviation = sqrt (variance (row, shape)) / TRUNCATED_DEVIATION;
+  Fill         fill = row->fill;
+  double       limit = sqrt (3 * variance (self, shape));
+  double       deviation = sqrt (variance (self, shape)) / TRUNCATED_DEVIATION;
 
   if (self->has_seed)
     random = gradus_philox ((guint64) self->seed, gradus_philox_stream (stream), 0);
+  if (fill == FILL_ORTHOGONAL)
+    fill_orthogonal (self, &random, shape, data, n);
+  if (fill == FILL_IDENTITY)
+    fill_identity (self, shape, data, n);
+  if (fill == FILL_VARIANCE)
+    fill = self->distribution == UNIFORM ? FILL_SCALED_UNIFORM : FILL_SCALED_NORMAL;
   for (gsize i = 0; i < n; i++)
-    switch (row->fill)
+    switch (fill)
       {
       case FILL_CONSTANT:
         data[i] = self->a;
@@ -218,7 +314,14 @@ gradus_initializer_fill (const GradusInitializer *self,
         data[i] = limit * (2 * gradus_philox_double (&random, i) - 1);
         break;
       case FILL_SCALED_NORMAL:
-        data[i] = deviation * truncated (&random, i, n);
+        if (row->fill == FILL_VARIANCE && self->distribution == UNTRUNCATED)
+          data[i] = sqrt (variance (self, shape)) * gradus_philox_normal (&random, i);
+        else
+          data[i] = deviation * truncated (&random, i, n);
+        break;
+      case FILL_VARIANCE:
+      case FILL_ORTHOGONAL:
+      case FILL_IDENTITY:
         break;
       }
 }

@@ -15,7 +15,8 @@ G_BEGIN_DECLS
 typedef struct
 {
   guint    kind; /* index into the table of gradus-initializer.c */
-  double   a, b; /* value; mean and stddev; minval and maxval */
+  double   a, b; /* value; mean and stddev; minval and maxval; gain; scale */
+  guint    mode, distribution; /* of VarianceScaling */
   gboolean has_seed;
   gint64   seed;
 } GradusInitializer;

@@ -28,11 +28,16 @@ static const GradusLayerClass *const classes[] = {
   &gradus_layer_dropout,     &gradus_layer_activation,
   &gradus_layer_add,         &gradus_layer_concatenate,
   &gradus_layer_batch_normalization,
+  &gradus_layer_embedding,   &gradus_layer_masking,
+  &gradus_layer_simple_rnn,  &gradus_layer_lstm,
+  &gradus_layer_gru,         &gradus_layer_bidirectional,
+  &gradus_layer_time_distributed,
 };
 
 const char *const gradus_call_mask_names[GRADUS_N_CALL_MASKS] = { "mask", "query_mask", "value_mask",
                                                                   "key_mask", "attention_mask" };
 
+static const char *const merge_names[] = { "concat", "sum", "mul", "ave", NULL };
 static const char *const padding_names[] = { "valid", "same", NULL };
 static const char *const causal_names[] = { "valid", "same", "causal", NULL };
 static const char *const interpolation_names[] = { "nearest", "bilinear", NULL };
@@ -81,6 +86,8 @@ gradus_layer_new (const GradusLayerClass *klass, const char *name)
 void
 gradus_layer_free (GradusLayer *self)
 {
+  for (guint i = 0; i < n_args (self->klass); i++)
+    g_clear_pointer (&self->args[i].layer, gradus_layer_free);
   g_free (self->name);
   g_free (self->pointer);
   for (guint i = 0; i < n_args (self->klass); i++)
@@ -325,6 +332,43 @@ read_fallback (const GradusArgSpec *spec, GradusArg *arg)
   return gradus_layer_read_args (&layer, object);
 }
 
+/* A layer inside another; those inside it in turn are nobody's wish. */
+static gboolean
+read_layer (const GradusArgSpec *spec, GradusJsonObject *cursor, GradusArg *arg)
+{
+  g_autoptr (GradusJsonObject) object = gradus_json_object (cursor, spec->name);
+  g_autoptr (GradusJsonObject) config = NULL;
+  const GradusLayerClass      *klass;
+  const char                  *name;
+
+  if (object == NULL)
+    return FALSE;
+  gradus_json_require (object, "class_name", "config", NULL);
+  gradus_json_ignore (object, "module", "registered_name", "build_config", "name", "shared_object_id", NULL);
+  name = gradus_json_string (object, "class_name", NULL);
+  config = gradus_json_object (object, "config");
+  if (name == NULL || config == NULL)
+    return FALSE;
+  klass = gradus_layer_class_find (name);
+  if (klass == NULL || klass->args == NULL)
+    {
+      gradus_json_refuse (object, "class_name", _("This version of Gradus has no layer “%s”."), name);
+      return FALSE;
+    }
+  for (const GradusArgSpec *inner = klass->args; inner->name != NULL; inner++)
+    if (inner->kind == GRADUS_ARG_LAYER)
+      {
+        gradus_json_refuse (object, "class_name", _("A wrapper cannot stand inside a wrapper here."));
+        return FALSE;
+      }
+  arg->layer = gradus_layer_new (klass, gradus_json_string (config, "name", klass->snake));
+  arg->layer->pointer = g_strdup (gradus_json_pointer (object));
+  arg->layer->trainable = gradus_json_bool (config, "trainable", TRUE);
+  gradus_json_ignore (config, "dtype", "batch_input_shape", NULL);
+  return gradus_layer_read_args (arg->layer, config) && gradus_json_end (config, NULL) &&
+         gradus_json_end (object, NULL);
+}
+
 static gboolean
 read_arg (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, GradusArg *arg)
 {
@@ -370,6 +414,11 @@ read_arg (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, G
       arg->i = gradus_json_int (config, spec->name, G_MININT64, G_MAXINT64, 0);
       break;
     case GRADUS_ARG_UNUSED:
+    case GRADUS_ARG_LAYER:
+      return read_layer (spec, config, arg);
+    case GRADUS_ARG_MERGE_MODE:
+      arg->i = gradus_json_enum (config, spec->name, merge_names, 0);
+      break;
     case GRADUS_ARG_ONLY:
       g_assert_not_reached ();
     }
@@ -425,6 +474,23 @@ write_edges (const GradusArg *arg, JsonNode *node)
     }
   json_node_init_array (node, axes);
   json_array_unref (axes);
+}
+
+static JsonNode *
+write_layer (const GradusLayer *layer)
+{
+  JsonObject *object = json_object_new (), *config = json_object_new ();
+  JsonNode   *node = json_node_new (JSON_NODE_OBJECT);
+
+  json_object_set_string_member (config, "name", layer->name);
+  json_object_set_boolean_member (config, "trainable", layer->trainable);
+  gradus_layer_write_args (layer, config);
+  json_object_set_string_member (object, "module", "keras.layers");
+  json_object_set_string_member (object, "class_name", layer->klass->name);
+  json_object_set_object_member (object, "config", config);
+  json_object_set_null_member (object, "registered_name");
+  json_node_take_object (node, object);
+  return node;
 }
 
 static JsonNode *
@@ -496,6 +562,15 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
       json_node_unref (node);
       return gradus_initializer_write (&arg->initializer);
     case GRADUS_ARG_UNUSED:
+    case GRADUS_ARG_LAYER:
+      json_node_unref (node);
+      return write_layer (arg->layer);
+    case GRADUS_ARG_MERGE_MODE:
+      if (arg->i == GRADUS_MERGE_NONE)
+        json_node_init_null (node);
+      else
+        json_node_set_string (node, merge_names[arg->i]);
+      break;
     case GRADUS_ARG_ONLY:
       break;
     }

@@ -28,6 +28,8 @@ typedef enum
   GRADUS_ARG_TEXT,        /* text: at most max bytes */
   GRADUS_ARG_FLOATS,      /* floats: a number or a list, nested or not, of at most max */
   GRADUS_ARG_SEED,        /* i; null: no seed of its own */
+  GRADUS_ARG_LAYER,       /* layer: a layer inside this one */
+  GRADUS_ARG_MERGE_MODE,  /* i: GradusMergeMode; null: GRADUS_MERGE_NONE */
   GRADUS_ARG_ONLY,        /* Keras has it; here only null or the default */
   GRADUS_ARG_UNUSED,      /* Keras 2 wrote it and did nothing with it */
 } GradusArgKind;
@@ -46,6 +48,18 @@ typedef struct
   double        min, max;
 } GradusArgSpec;
 
+/* How Bidirectional joins both directions. */
+typedef enum
+{
+  GRADUS_MERGE_CONCAT,
+  GRADUS_MERGE_SUM,
+  GRADUS_MERGE_MULTIPLY,
+  GRADUS_MERGE_AVERAGE,
+  GRADUS_MERGE_NONE,
+} GradusMergeMode;
+
+typedef struct _GradusLayer GradusLayer;
+
 typedef struct
 {
   gboolean                is_null;
@@ -57,9 +71,8 @@ typedef struct
   GArray                 *floats; /* of double */
   const GradusActivation *activation;
   GradusInitializer       initializer;
+  GradusLayer            *layer; /* owned */
 } GradusArg;
-
-typedef struct _GradusLayer GradusLayer;
 
 typedef struct
 {
@@ -67,6 +80,7 @@ typedef struct
   GradusShape              shape;
   gboolean                 statistic; /* not trained by the gradient */
   const GradusInitializer *initializer;
+  gint64                   ones_begin, ones_end; /* elements that begin as 1 all the same */
 } GradusWeightSpec;
 #define GRADUS_LAYER_MAX_WEIGHTS 12
 
@@ -256,5 +270,8 @@ extern const GradusLayerClass gradus_layer_up_sampling1d, gradus_layer_up_sampli
     gradus_layer_cropping3d;
 extern const GradusLayerClass gradus_layer_add, gradus_layer_concatenate;
 extern const GradusLayerClass gradus_layer_batch_normalization;
+extern const GradusLayerClass gradus_layer_embedding, gradus_layer_masking;
+extern const GradusLayerClass gradus_layer_simple_rnn, gradus_layer_lstm, gradus_layer_gru;
+extern const GradusLayerClass gradus_layer_bidirectional, gradus_layer_time_distributed;
 
 G_END_DECLS

@@ -540,6 +540,8 @@ initialize_weight (GradusLayer            *layer,
       return FALSE;
     }
   gradus_initializer_fill (weight->initializer, &weight->shape, seed, name, data, count);
+  for (gint64 i = weight->ones_begin; i < weight->ones_end; i++)
+    data[i] = 1;
   return gradus_variables_write (variables, index, data, count * sizeof (float), error);
 }
 
