@@ -29,7 +29,8 @@
   { "go_backwards", GRADUS_ARG_BOOL, "false", 0, 0 },                           \
   ONLY ("stateful", "false"),                                                   \
   { "unroll", GRADUS_ARG_BOOL, "false", 0, 0 },                                 \
-  ONLY ("zero_output_for_mask", "false"), ONLY ("time_major", "false"),         \
+  { "zero_output_for_mask", GRADUS_ARG_BOOL, "false", 0, 0 },                   \
+  ONLY ("time_major", "false"),                                                 \
   /* A hint of speed, of older versions. */                                     \
   { "implementation", GRADUS_ARG_INT, "2", 0, 2 }
 
@@ -188,6 +189,22 @@ add_recurrence (const GradusLayer *layer, GradusLayerBuild *build, const GradusV
                                   gradus_layer_arg (layer, "reset_after")->i, NULL);
 }
 
+/* Outputs of padding become zero; they stand in the order of the steps. */
+static gboolean
+zero_padding (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
+{
+  gint64        wide[3] = { build->shapes[0].dims[0], build->shapes[0].dims[1], 1 };
+  GradusValueId pair[2] = { build->output };
+
+  if (!gradus_program_add_node (build->program, "reshape", 0, build->masks, 1, &pair[1], error, "shape", (guint) 3,
+                                wide, NULL))
+    return FALSE;
+  if (gradus_layer_arg (layer, "go_backwards")->i &&
+      !gradus_program_add_node (build->program, "reverse", 0, &pair[1], 1, &pair[1], error, "axis", (gint64) 1, NULL))
+    return FALSE;
+  return gradus_program_add_node (build->program, "multiply", 0, pair, 2, &build->output, error, NULL);
+}
+
 static gboolean
 build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
 {
@@ -223,7 +240,8 @@ build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
                                                             &build->states[i], error, NULL))
         return FALSE;
     }
-  return TRUE;
+  return !sequences || build->masks[0] == GRADUS_NO_VALUE ||
+         !gradus_layer_arg (layer, "zero_output_for_mask")->i || zero_padding (layer, build, error);
 }
 
 #define RECURRENT(symbol, name, snake, args)                                      \

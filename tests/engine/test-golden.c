@@ -101,6 +101,13 @@ typedef struct
   GradusBinding         binding;
 } Case;
 
+/* The size of a free time axis, if there is one. */
+static gint64
+steps (Case *self)
+{
+  return self->inputs.shape.rank > 1 ? self->inputs.shape.dims[1] : 1;
+}
+
 static void
 write_weights (Case *self, GradusVariables *variables)
 {
@@ -137,15 +144,15 @@ check_outputs (Case *self)
 
   gradus_compile_infer (&compiled, self->model, self->binding.dtypes, &error);
   g_assert_no_error (error);
-  plan = gradus_plan_new (compiled.program, gradus_sizes (batch, 1), &error);
+  plan = gradus_plan_new (compiled.program, gradus_sizes (batch, steps (self)), &error);
   g_assert_no_error (error);
   variables = gradus_variables_new (compiled.program, self->device, &error);
   g_assert_no_error (error);
   write_weights (self, variables);
   execution = gradus_execution_new (plan, variables, self->device, &error);
   g_assert_no_error (error);
-  g_assert_true (gradus_execution_set_input (execution, compiled.inputs[0], data, gradus_sizes (batch, 1), &error));
-  g_assert_true (gradus_execution_run (execution, gradus_sizes (batch, 1), 0, 0, &error));
+  g_assert_true (gradus_execution_set_input (execution, compiled.inputs[0], data, gradus_sizes (batch, steps (self)), &error));
+  g_assert_true (gradus_execution_run (execution, gradus_sizes (batch, steps (self)), 0, 0, &error));
   gradus_execution_read (execution, compiled.predictions[0], met, wanted.n * sizeof (float), &error);
   g_assert_no_error (error);
   compare ("outputs", met, wanted.floats, wanted.n, self->tolerance);
@@ -212,7 +219,7 @@ check_training (Case *self)
 
   gradus_compile_train (&compiled, self->model, self->options, &self->binding, &error);
   g_assert_no_error (error);
-  plan = gradus_plan_new (compiled.program, gradus_sizes (batch, 1), &error);
+  plan = gradus_plan_new (compiled.program, gradus_sizes (batch, steps (self)), &error);
   g_assert_no_error (error);
   variables = gradus_variables_new (compiled.program, self->device, &error);
   g_assert_no_error (error);
@@ -227,9 +234,9 @@ check_training (Case *self)
 
       if (step != GRADUS_NO_VALUE)
         gradus_execution_set_hyper (execution, step, i + 1);
-      g_assert_true (gradus_execution_set_input (execution, compiled.inputs[0], data, gradus_sizes (batch, 1), &error));
-      g_assert_true (gradus_execution_set_input (execution, compiled.heads[0].target, targets, gradus_sizes (batch, 1), &error));
-      gradus_execution_run (execution, gradus_sizes (batch, 1), 0, i + 1, &error);
+      g_assert_true (gradus_execution_set_input (execution, compiled.inputs[0], data, gradus_sizes (batch, steps (self)), &error));
+      g_assert_true (gradus_execution_set_input (execution, compiled.heads[0].target, targets, gradus_sizes (batch, steps (self)), &error));
+      gradus_execution_run (execution, gradus_sizes (batch, steps (self)), 0, i + 1, &error);
       g_assert_no_error (error);
       gradus_execution_read (execution, compiled.loss, &loss, sizeof loss, &error);
       g_assert_no_error (error);

@@ -53,7 +53,7 @@ static const struct
   const char *json, *wanted;
 } refusals[] = {
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dens", "\"units\": 3")), "did you mean “Dense”" },
-  { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("LSTM", "\"units\": 3")), "no layer “LSTM”" },
+  { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Wavelet", "\"units\": 3")), "no layer “Wavelet”" },
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("LayerNormalization", "")),
     "no layer “LayerNormalization”." },
   { SEQUENTIAL (INPUT ("[null, 4]") "," LAYER ("Dense", "\"unit\": 3, \"units\": 3")),
