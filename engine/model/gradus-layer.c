@@ -413,12 +413,12 @@ read_arg (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, G
     case GRADUS_ARG_SEED:
       arg->i = gradus_json_int (config, spec->name, G_MININT64, G_MAXINT64, 0);
       break;
-    case GRADUS_ARG_UNUSED:
     case GRADUS_ARG_LAYER:
       return read_layer (spec, config, arg);
     case GRADUS_ARG_MERGE_MODE:
       arg->i = gradus_json_enum (config, spec->name, merge_names, 0);
       break;
+    case GRADUS_ARG_UNUSED:
     case GRADUS_ARG_ONLY:
       g_assert_not_reached ();
     }
@@ -561,7 +561,6 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
     case GRADUS_ARG_INITIALIZER:
       json_node_unref (node);
       return gradus_initializer_write (&arg->initializer);
-    case GRADUS_ARG_UNUSED:
     case GRADUS_ARG_LAYER:
       json_node_unref (node);
       return write_layer (arg->layer);
@@ -571,6 +570,7 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
       else
         json_node_set_string (node, merge_names[arg->i]);
       break;
+    case GRADUS_ARG_UNUSED:
     case GRADUS_ARG_ONLY:
       break;
     }
