@@ -119,6 +119,19 @@ tap_histogram (GradusObserver        *observer,
 }
 
 static void
+tap_blob (GradusObserver *observer,
+          guint           series,
+          gint64          step,
+          const char     *format,
+          const void     *data,
+          gsize           bytes)
+{
+  GradusTap *self = TAP (observer);
+
+  self->inner->funcs->blob (self->inner, series, step, format, data, bytes);
+}
+
+static void
 tap_event (GradusObserver *observer,
            gint64          step,
            GradusEventKind kind,
@@ -174,6 +187,7 @@ static const GradusObserverFuncs funcs = {
   .series = tap_series,
   .scalar = tap_scalar,
   .histogram = tap_histogram,
+  .blob = tap_blob,
   .event = tap_event,
   .status = tap_status,
   .command_taken = tap_command_taken,

@@ -170,6 +170,23 @@ observer_histogram (GradusObserver        *observer,
 }
 
 static void
+observer_blob (GradusObserver *observer,
+               guint           series,
+               gint64          step,
+               const char     *format,
+               const void     *data,
+               gsize           bytes)
+{
+  RecorderItem *item = item_new (observer, ITEM_BLOB, step);
+
+  item->series = series;
+  item->subject = g_strdup (format);
+  item->data = g_memdup2 (data, bytes);
+  item->bytes = bytes;
+  push (item);
+}
+
+static void
 observer_event (GradusObserver *observer,
                 gint64          step,
                 GradusEventKind kind,
@@ -243,6 +260,7 @@ static const GradusObserverFuncs observer_funcs = {
   .command_taken = observer_command_taken,
   .checkpoint = observer_checkpoint,
   .checkpoint_removed = observer_checkpoint_removed,
+  .blob = observer_blob,
 };
 
 void

@@ -61,6 +61,7 @@ typedef struct
 typedef enum
 {
   ITEM_HISTOGRAM,
+  ITEM_BLOB,
   ITEM_EVENT,
   ITEM_STATUS,
   ITEM_TAKEN,

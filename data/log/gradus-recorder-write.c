@@ -298,19 +298,23 @@ bind_doubles (sqlite3_stmt *stmt, int parameter, const double *values, guint n)
   sqlite3_bind_blob (stmt, parameter, bits, (int) (n * sizeof *bits), g_free);
 }
 
+/* @table: histogram or blob, before the row is there. */
+#define COUNT_ROW(table)                                                                           \
+  "UPDATE series SET"                                                                              \
+  " count = count + (SELECT count(*) = 0 FROM " table " WHERE series = ?1 AND step = ?2),"         \
+  " generation = generation + (SELECT count(*) FROM " table " WHERE series = ?1 AND step = ?2),"
+
 static gboolean
-count_histogram (RecorderWriter *writer, gint64 series, gint64 step, gint64 time, GError **error)
+count_row (RecorderWriter *writer, gboolean blob, gint64 series, gint64 step, gint64 time, GError **error)
 {
-  g_autoptr (sqlite3_stmt) stmt = gradus_sqlite_prepare (
-      writer->db,
-      "UPDATE series SET"
-      " count = count + (SELECT count(*) = 0 FROM histogram WHERE series = ?1 AND step = ?2),"
-      " generation = generation + (SELECT count(*) FROM histogram WHERE series = ?1 AND step = ?2),"
+  g_autofree char *sql = g_strconcat (
+      blob ? COUNT_ROW ("blob") : COUNT_ROW ("histogram"),
       " first_step = min(coalesce(first_step, ?2), ?2),"
       " last_step = max(coalesce(last_step, ?2), ?2),"
       " first_time = min(coalesce(first_time, ?3), ?3),"
       " last_time = max(coalesce(last_time, ?3), ?3) WHERE id = ?1",
-      error);
+      NULL);
+  g_autoptr (sqlite3_stmt) stmt = gradus_sqlite_prepare (writer->db, sql, error);
 
   if (stmt == NULL)
     return FALSE;
@@ -328,7 +332,7 @@ write_histogram (RecorderWriter *writer, GPtrArray *list, RecorderItem *item, GE
   sqlite3_stmt          *stmt = writer->insert_histogram;
 
   if (!load_series (writer, series, error)
-      || !count_histogram (writer, series->id, item->step, item->time, error))
+      || !count_row (writer, FALSE, series->id, item->step, item->time, error))
     return FALSE;
   sqlite3_bind_int64 (stmt, 1, series->id);
   sqlite3_bind_int64 (stmt, 2, item->step);
@@ -343,6 +347,28 @@ write_histogram (RecorderWriter *writer, GPtrArray *list, RecorderItem *item, GE
   sqlite3_bind_int64 (stmt, 11, h->infs);
   bind_doubles (stmt, 12, h->edges, h->n > 0 ? h->n + 1 : 0);
   bind_doubles (stmt, 13, h->counts, h->n);
+  return gradus_sqlite_run (stmt, error);
+}
+
+static gboolean
+write_blob (RecorderWriter *writer, GPtrArray *list, RecorderItem *item, GError **error)
+{
+  RecorderSeries *series = g_ptr_array_index (list, item->series);
+  g_autoptr (sqlite3_stmt) stmt = NULL;
+
+  if (!load_series (writer, series, error)
+      || !count_row (writer, TRUE, series->id, item->step, item->time, error))
+    return FALSE;
+  stmt = gradus_sqlite_prepare (
+      writer->db,
+      "INSERT OR REPLACE INTO blob(series, step, time, format, data) VALUES(?, ?, ?, ?, ?)", error);
+  if (stmt == NULL)
+    return FALSE;
+  sqlite3_bind_int64 (stmt, 1, series->id);
+  sqlite3_bind_int64 (stmt, 2, item->step);
+  sqlite3_bind_int64 (stmt, 3, item->time);
+  sqlite3_bind_text (stmt, 4, item->subject, -1, SQLITE_STATIC);
+  sqlite3_bind_blob64 (stmt, 5, item->data, item->bytes, SQLITE_STATIC);
   return gradus_sqlite_run (stmt, error);
 }
 
@@ -461,6 +487,8 @@ recorder_write_item (RecorderWriter *writer, GPtrArray *series, RecorderItem *it
     {
     case ITEM_HISTOGRAM:
       return write_histogram (writer, series, item, error);
+    case ITEM_BLOB:
+      return write_blob (writer, series, item, error);
     case ITEM_EVENT:
       return recorder_write_event (writer, item->run->run, item->step, item->time, item->kind,
                                    item->severity, item->subject, item->message, item->data, error);

@@ -190,7 +190,9 @@ add_head (GradusCompiled       *self,
     {
       const GradusMetric *metric = metrics->pdata[i];
 
-      score = (GradusScore){ .head = head->index, .metric = metric };
+      score = (GradusScore){ .head = head->index,
+                             .metric = metric,
+                             .hidden = metric->klass->kind == GRADUS_METRIC_CONFUSION };
       if (!gradus_metric_build (metric, program, head, &score.sums, &score.n, error))
         return FALSE;
       add_score (scores, program, score, several, head->name, metric->name);

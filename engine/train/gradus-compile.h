@@ -47,7 +47,8 @@ typedef struct
  * GradusScore:
  * @name: "accuracy", with several heads "digit/accuracy", "digit/loss"; as in a series' name
  * @metric: NULL for the head's loss
- * @hidden: a single head's loss, which is that of the model
+ * @hidden: no scalar: a single head's loss, which is that of the model; a confusion matrix, which is
+ *   recorded as such
  * @sums: float64 [@n], at @offset of the sums of all
  */
 typedef struct

@@ -204,6 +204,29 @@ gradus_trainer_set_recording (GradusTrainer *self, gboolean recording)
   self->mute = !recording;
 }
 
+/* Of the evaluation that was just done; true classes are rows. */
+static void
+record_matrices (GradusTrainer *self, const char *part)
+{
+  GradusObserver *observer = self->config.observer;
+
+  for (guint i = 0; i < self->evaluate.n_scores; i++)
+    {
+      const GradusScore *score = &self->evaluate.scores[i];
+      guint              n = (guint) lround (sqrt (score->n));
+      g_autofree char   *format = g_strdup_printf ("float64 %ux%u", n, n);
+      g_autofree guint64 *bits = NULL;
+
+      if (score->metric == NULL || !score->hidden)
+        continue;
+      bits = g_memdup2 (self->evaluated.values + score->offset, score->n * sizeof (double));
+      for (guint k = 0; k < score->n; k++)
+        bits[k] = GUINT64_TO_LE (bits[k]);
+      observer->funcs->blob (observer, series (self, GRADUS_SERIES_MATRIX, part, score->name),
+                             self->step, format, bits, score->n * sizeof (double));
+    }
+}
+
 void
 gradus_trainer_record_epoch (GradusTrainer *self, gboolean validated)
 {
@@ -212,7 +235,7 @@ gradus_trainer_record_epoch (GradusTrainer *self, gboolean validated)
   put (self, self->series.epoch, self->epoch + 1);
   /* The losses of heads stand there step by step, as that of the model does. */
   for (guint i = 0; i < self->train.n_scores; i++)
-    if (self->train.scores[i].metric != NULL)
+    if (self->train.scores[i].metric != NULL && !self->train.scores[i].hidden)
       put (self, self->series.train[i], self->last_train.values[i]);
   if (!validated)
     return;
@@ -220,6 +243,7 @@ gradus_trainer_record_epoch (GradusTrainer *self, gboolean validated)
   for (guint i = 0; i < self->train.n_scores; i++)
     if (!self->train.scores[i].hidden)
       put (self, self->series.validation[i], self->last_validation.values[i]);
+  record_matrices (self, "validation/");
 }
 
 void
@@ -232,6 +256,7 @@ gradus_trainer_record_test (GradusTrainer *self)
     if (!self->train.scores[i].hidden)
       put (self, series (self, GRADUS_SERIES_SCALAR, "test/", self->train.scores[i].name),
            self->last_test.values[i]);
+  record_matrices (self, "test/");
 }
 
 static double

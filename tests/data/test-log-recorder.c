@@ -97,6 +97,36 @@ test_order (LogFixture *f, gconstpointer data)
   gradus_recorder_free (recorder);
 }
 
+/* A matrix of counts at two steps; written again at one, the last counts. */
+static void
+test_matrices (LogFixture *f, gconstpointer data)
+{
+  static const double counts[] = { 5, 1, 0, 7 }, later[] = { 6, 0, 0, 7 };
+  gint64          run = log_make_run (f->workspace, "run");
+  GradusRecorder *recorder = log_make_recorder (f->workspace);
+  GradusObserver *observer = log_attach (recorder, run);
+  guint           series = observer->funcs->series (observer, "validation/confusion_matrix",
+                                                    GRADUS_SERIES_MATRIX);
+  g_autoptr (GradusLogReader) reader = log_make_reader (f->workspace);
+  g_autoptr (GradusSeriesInfo) info = NULL;
+  const char *path = gradus_workspace_log_path (f->workspace);
+
+  observer->funcs->blob (observer, series, 10, "float64 2x2", counts, sizeof counts);
+  observer->funcs->blob (observer, series, 20, "float64 2x2", counts, sizeof counts);
+  log_flush (recorder);
+  observer->funcs->blob (observer, series, 20, "float64 2x2", later, sizeof later);
+  log_flush (recorder);
+  info = gradus_log_reader_find_series (reader, run, "validation/confusion_matrix", NULL);
+  g_assert_cmpint (info->kind, ==, GRADUS_SERIES_MATRIX);
+  g_assert_cmpint (info->count, ==, 2);
+  g_assert_cmpint (log_sql_int (path, "SELECT count(*) FROM blob WHERE step = 20 AND format ="
+                                      " 'float64 2x2' AND hex(data) LIKE '0000000000001840%'"),
+                   ==, 1);
+  g_assert_cmpint (log_sql_int (path, "SELECT sum(length(data)) FROM blob"), ==, 64);
+  gradus_recorder_detach (recorder, observer);
+  gradus_recorder_free (recorder);
+}
+
 /* What the pyramid says must be what reading every row says. */
 
 static void
@@ -710,6 +740,7 @@ main (int argc, char **argv)
   ADD ("/log/recorder/order", test_order);
   ADD ("/log/recorder/pyramid", test_pyramid);
   ADD ("/log/recorder/histograms", test_histograms);
+  ADD ("/log/recorder/matrices", test_matrices);
   ADD ("/log/recorder/events", test_events);
   ADD ("/log/recorder/rewind", test_rewind);
   ADD ("/log/recorder/full-queue", test_full_queue);

@@ -202,6 +202,12 @@ observer_histogram (GradusObserver *observer, guint series, gint64 step, const G
 }
 
 static void
+observer_blob (GradusObserver *observer, guint series, gint64 step, const char *format, const void *data, gsize bytes)
+{
+  keep ((GradusTestObserver *) observer, series, step, data, bytes);
+}
+
+static void
 observer_event (GradusObserver *observer,
                 gint64          step,
                 GradusEventKind kind,
@@ -267,6 +273,7 @@ observer_removed (GradusObserver *observer, gint64 step)
 static const GradusObserverFuncs observer_funcs = {
   observer_series, observer_scalar, observer_histogram,  observer_event,
   observer_status, observer_taken,  observer_checkpoint, observer_removed,
+  observer_blob,
 };
 
 GradusTestObserver *

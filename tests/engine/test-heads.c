@@ -492,7 +492,7 @@ test_curve (gconstpointer device_name)
   g_assert_true (gradus_binding_new (&binding, model, &data.source.parent, &error));
   gradus_compile_train (&compiled, model, options, &binding, &error);
   g_assert_no_error (error);
-  g_assert_cmpint (compiled.n_scores, ==, 5);
+  g_assert_cmpint (compiled.n_scores, ==, 6);
   plan = gradus_plan_new (compiled.program, gradus_sizes (9, 1), &error);
   g_assert_no_error (error);
   variables = gradus_variables_new (compiled.program, device, &error);
@@ -581,6 +581,9 @@ test_trainer (void)
   g_assert_true (gradus_test_observer_has (observer, "validation/digit/accuracy", 3));
   g_assert_true (gradus_test_observer_has (observer, "train/size/mae", 2));
   g_assert_false (gradus_test_observer_has (observer, "train/accuracy", 3));
+  /* The first count of the matrix: a 0 taken for a 0. */
+  g_assert_cmpfloat (gradus_test_observer_value (observer, "test/digit/confusion_matrix", 3), >=, 0);
+  g_assert_false (gradus_test_observer_has (observer, "train/digit/confusion_matrix", 3));
   gradus_trainer_free (trainer);
   gradus_test_observer_free (observer);
   gradus_trainer_options_free (config.options);

@@ -117,6 +117,14 @@ typedef struct
   /* The row goes first; the caller deletes the file when this returned. Returns once the row is
    * gone. */
   void (*checkpoint_removed) (GradusObserver *self, gint64 step);
+  /* A record of any other kind than scalar and histogram. Of kind matrix: @format "float64 ROWSxCOLUMNS",
+   * @data little-endian and row-major. */
+  void (*blob) (GradusObserver *self,
+                guint           series,
+                gint64          step,
+                const char     *format,
+                const void     *data,
+                gsize           bytes);
 } GradusObserverFuncs;
 
 /* An implementation embeds this as its first member. */

@@ -166,7 +166,7 @@ def three_heads():
                                           'config': {'from_logits': True, 'ignore_class': -1}},
                                  'size': 'mse'},
                         'loss_weights': {'digit': 1.0, 'kind': 0.5, 'size': 2.0}, 'sample_weight': 'weight',
-                        'metrics': {'digit': ['accuracy'], 'size': ['mae']}}}
+                        'metrics': {'digit': ['accuracy', 'confusion_matrix'], 'size': ['mae']}}}
     case['model'].pop('compile_config', None)
     model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False, loss_weights=[1.0, 0.5, 2.0],
                   loss=['sparse_categorical_crossentropy',
