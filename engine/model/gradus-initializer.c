@@ -104,6 +104,25 @@ refuse_name (GradusJsonObject *cursor, const char *key, const char *name)
                         name);
 }
 
+const GradusInitializer *
+gradus_initializer_named (const char *name)
+{
+  static GradusInitializer *all;
+  guint kind;
+
+  if (g_once_init_enter (&all))
+    {
+      GradusInitializer *made = g_new0 (GradusInitializer, G_N_ELEMENTS (rows));
+
+      for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+        made[i] = (GradusInitializer){ .kind = i, .a = rows[i].a, .b = rows[i].b };
+      g_once_init_leave (&all, made);
+    }
+  if (!find_row (name, &kind))
+    g_assert_not_reached ();
+  return &all[kind];
+}
+
 gboolean
 gradus_initializer_read (GradusInitializer *self,
                          GradusJsonObject  *cursor,

@@ -21,6 +21,9 @@ typedef struct
   gint64   seed;
 } GradusInitializer;
 
+/* The one that Keras calls @name, with its defaults; @name must be one. */
+const GradusInitializer *gradus_initializer_named (const char *name);
+
 /* Reads what stands at @key: a name, or an object with class_name and config. Refuses through the
  * cursor and returns FALSE. */
 gboolean gradus_initializer_read (GradusInitializer *self,

@@ -27,7 +27,12 @@ static const GradusLayerClass *const classes[] = {
   &gradus_layer_cropping1d,  &gradus_layer_cropping2d, &gradus_layer_cropping3d,
   &gradus_layer_dropout,     &gradus_layer_activation,
   &gradus_layer_add,         &gradus_layer_concatenate,
-  &gradus_layer_batch_normalization,
+  &gradus_layer_batch_normalization, &gradus_layer_layer_normalization,
+  &gradus_layer_rms_normalization, &gradus_layer_group_normalization,
+  &gradus_layer_unit_normalization, &gradus_layer_normalization,
+  &gradus_layer_softmax,     &gradus_layer_multi_head_attention,
+  &gradus_layer_attention,   &gradus_layer_additive_attention,
+  &gradus_layer_einsum_dense, &gradus_layer_dot,
   &gradus_layer_embedding,   &gradus_layer_masking,
   &gradus_layer_simple_rnn,  &gradus_layer_lstm,
   &gradus_layer_gru,         &gradus_layer_bidirectional,
@@ -144,7 +149,10 @@ read_ints (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, 
   if (wanted > 0 && arg->n != wanted)
     return refuse_length (spec, config, wanted, arg->n);
   for (guint i = 0; i < arg->n; i++)
-    arg->ints[i] = gradus_json_array_int (array, i, spec->min, spec->max);
+    if (spec->kind == GRADUS_ARG_AXES && spec->min > 0 && JSON_NODE_HOLDS_NULL (gradus_json_array_node (array, i)))
+      arg->ints[i] = GRADUS_ARG_NULL;
+    else
+      arg->ints[i] = gradus_json_array_int (array, i, spec->min, spec->max);
   return TRUE;
 }
 
@@ -527,7 +535,7 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
       json_array_unref (array);
       break;
     case GRADUS_ARG_AXES:
-      if (arg->n == 1)
+      if (arg->n == 1 && arg->ints[0] != GRADUS_ARG_NULL)
         {
           json_node_set_int (node, arg->ints[0]);
           break;
@@ -539,7 +547,10 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
     case GRADUS_ARG_DIMS:
       array = json_array_new ();
       for (guint i = 0; i < arg->n; i++)
-        json_array_add_int_element (array, arg->ints[i]);
+        if (arg->ints[i] == GRADUS_ARG_NULL)
+          json_array_add_null_element (array);
+        else
+          json_array_add_int_element (array, arg->ints[i]);
       json_node_init_array (node, array);
       json_array_unref (array);
       break;
@@ -648,4 +659,49 @@ gradus_layer_finish (const GradusLayer *self,
   if (g_strcmp0 (activation->op, "softmax") == 0)
     build->logits = value;
   return gradus_activation_build (activation, build->program, value, &build->output, error);
+}
+
+gboolean
+gradus_layer_named_axes (const GradusLayer *self, const GradusShape *shape, guint32 *mask, GError **error)
+{
+  const GradusArg *arg = gradus_layer_arg (self, "axis");
+  guint32          named = 0;
+
+  for (guint i = 0; i < MAX (1, arg->n); i++)
+    {
+      gint64 axis = arg->n > 0 ? arg->ints[i] : arg->i;
+      gint64 at = axis < 0 ? axis + shape->rank : axis;
+
+      if (at < 1 || at >= shape->rank || (named & (1u << at)) != 0)
+        {
+          g_autofree char *met = gradus_shape_to_string (shape);
+
+          g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                       _("its axis is %d and its input has the shape %s, of which the first axis is "
+                         "the batch. Name another axis, each once; -1 is the last."),
+                       (int) axis, met);
+          return FALSE;
+        }
+      named |= 1u << at;
+    }
+  if (mask != NULL)
+    *mask = named;
+  return TRUE;
+}
+
+gboolean
+gradus_layer_axes_last (GradusLayerBuild *build, guint32 mask, gboolean back, GradusValueId *value, GError **error)
+{
+  guint  rank = build->shapes[0].rank, n = 0;
+  gint64 perm[GRADUS_MAX_RANK], inverse[GRADUS_MAX_RANK];
+
+  for (guint last = 0; last < 2; last++)
+    for (guint i = 0; i < rank; i++)
+      if (((mask >> i) & 1) == last)
+        perm[n++] = i;
+  for (guint i = 0; i < rank; i++)
+    inverse[perm[i]] = i;
+  if (mask >> (rank - __builtin_popcount (mask)) << (rank - __builtin_popcount (mask)) == mask)
+    return TRUE;
+  return gradus_program_add_node (build->program, "transpose", 0, value, 1, value, error, "perm", rank, back ? inverse : perm, NULL);
 }

@@ -24,7 +24,7 @@ typedef enum
   GRADUS_ARG_INTERPOLATION, /* i: 0 nearest, 1 bilinear */
   GRADUS_ARG_ACTIVATION,
   GRADUS_ARG_INITIALIZER,
-  GRADUS_ARG_AXES,        /* ints: one number or a list, each from min to max */
+  GRADUS_ARG_AXES,        /* ints: one number or a list, each from min to max, or where these are sizes null */
   GRADUS_ARG_TEXT,        /* text: at most max bytes */
   GRADUS_ARG_FLOATS,      /* floats: a number or a list, nested or not, of at most max */
   GRADUS_ARG_SEED,        /* i; null: no seed of its own */
@@ -47,6 +47,8 @@ typedef struct
   const char   *fallback;
   double        min, max;
 } GradusArgSpec;
+
+#define GRADUS_ARG_NULL G_MININT64 /* a size that is null */
 
 /* How Bidirectional joins both directions. */
 typedef enum
@@ -252,6 +254,12 @@ gboolean      gradus_layer_finish (const GradusLayer *self,
                                    GradusValueId      value,
                                    GError           **error);
 
+/* The axes of @shape, the batch's not among them, that the argument “axis” names, as a bit mask;
+ * refuses others. @mask may be NULL. */
+gboolean      gradus_layer_named_axes (const GradusLayer *self, const GradusShape *shape, guint32 *mask, GError **error);
+/* Moves the axes of the first input in @mask behind the others, or @back again. */
+gboolean      gradus_layer_axes_last (GradusLayerBuild *build, guint32 mask, gboolean back, GradusValueId *value, GError **error);
+
 /* The rows of the families. */
 extern const GradusLayerClass gradus_layer_input, gradus_layer_dense, gradus_layer_activation,
     gradus_layer_flatten, gradus_layer_reshape, gradus_layer_rescaling, gradus_layer_dropout;
@@ -269,7 +277,12 @@ extern const GradusLayerClass gradus_layer_up_sampling1d, gradus_layer_up_sampli
     gradus_layer_zero_padding3d, gradus_layer_cropping1d, gradus_layer_cropping2d,
     gradus_layer_cropping3d;
 extern const GradusLayerClass gradus_layer_add, gradus_layer_concatenate;
-extern const GradusLayerClass gradus_layer_batch_normalization;
+extern const GradusLayerClass gradus_layer_batch_normalization, gradus_layer_layer_normalization,
+    gradus_layer_rms_normalization, gradus_layer_group_normalization, gradus_layer_unit_normalization,
+    gradus_layer_normalization, gradus_layer_softmax;
+extern const GradusLayerClass gradus_layer_multi_head_attention, gradus_layer_attention,
+    gradus_layer_additive_attention;
+extern const GradusLayerClass gradus_layer_einsum_dense, gradus_layer_dot;
 extern const GradusLayerClass gradus_layer_embedding, gradus_layer_masking;
 extern const GradusLayerClass gradus_layer_simple_rnn, gradus_layer_lstm, gradus_layer_gru;
 extern const GradusLayerClass gradus_layer_bidirectional, gradus_layer_time_distributed;

@@ -5,10 +5,9 @@
 #include "model/gradus-layer.h"
 
 #include <glib/gi18n-lib.h>
-#include <inttypes.h>
 
 static const GradusArgSpec batch_normalization_args[] = {
-  { "axis", GRADUS_ARG_INT, "-1", -GRADUS_MAX_RANK, GRADUS_MAX_RANK - 1 },
+  { "axis", GRADUS_ARG_AXES, "-1", -GRADUS_MAX_RANK, GRADUS_MAX_RANK - 1 },
   { "momentum", GRADUS_ARG_FLOAT, "0.99", 0, 1 },
   { "epsilon", GRADUS_ARG_FLOAT, "0.001", 0, 1 },
   { "center", GRADUS_ARG_BOOL, "true", 0, 0 },
@@ -35,22 +34,21 @@ infer (const GradusLayer *layer,
        GradusShape       *output,
        GError           **error)
 {
-  gint64 axis = gradus_layer_arg (layer, "axis")->i;
-  gint64 last = (gint64) inputs[0].rank - 1;
-
-  if (last < 1 || (axis < 0 ? axis + last + 1 : axis) != last)
-    {
-      g_autofree char *met = gradus_shape_to_string (&inputs[0]);
-
-      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                   _ ("its axis is %" PRId64
-                      " and its input has shape %s, but this version of Gradus normalizes the last "
-                      "axis only. Use -1."),
-                   axis, met);
-      return FALSE;
-    }
   *output = inputs[0];
-  return TRUE;
+  if (gradus_layer_arg (layer, "axis")->n == 1)
+    return gradus_layer_named_axes (layer, &inputs[0], NULL, error);
+  g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                       _ ("it takes one axis, that of the channels. Use -1 for the last."));
+  return FALSE;
+}
+
+static guint
+channel_axis (const GradusLayer *layer, const GradusShape *input)
+{
+  guint32 mask = 0;
+
+  gradus_layer_named_axes (layer, input, &mask, NULL);
+  return g_bit_nth_lsf (mask, -1);
 }
 
 static guint
@@ -70,7 +68,7 @@ weights (const GradusLayer *layer, const GradusShape *input, GradusWeightSpec *s
   for (guint i = 0; i < G_N_ELEMENTS (all); i++)
     if (all[i].use == NULL || gradus_layer_arg (layer, all[i].use)->i)
       specs[n++] = (GradusWeightSpec){
-        all[i].name, gradus_shape (1, input->dims[input->rank - 1]), all[i].use == NULL,
+        all[i].name, gradus_shape (1, input->dims[channel_axis (layer, input)]), all[i].use == NULL,
         &gradus_layer_arg (layer, all[i].initializer)->initializer,
       };
   return n;
@@ -80,7 +78,7 @@ weights (const GradusLayer *layer, const GradusShape *input, GradusWeightSpec *s
 static GradusValueId
 scale_or_center (const GradusLayer *layer, GradusLayerBuild *build, gboolean scale)
 {
-  gint64            channels = build->shapes[0].dims[build->shapes[0].rank - 1];
+  gint64            channels = build->shapes[0].dims[channel_axis (layer, &build->shapes[0])];
   g_autofree float *data = NULL;
 
   if (gradus_layer_arg (layer, scale ? "scale" : "center")->i)
@@ -102,15 +100,21 @@ build (const GradusLayer *layer, GradusLayerBuild *b, GError **error)
                               gradus_layer_weight (layer, b, "moving_mean"),
                               gradus_layer_weight (layer, b, "moving_variance") };
   GradusValueId outputs[3];
+  guint32       mask = 1u << channel_axis (layer, &b->shapes[0]);
 
+  if (!gradus_layer_axes_last (b, mask, FALSE, &inputs[0], error))
+    return FALSE;
   if (!b->training || !layer->trainable)
-    return gradus_program_add_node (b->program, "batch_norm_inference", 0, inputs, 5, &b->output,
-                                    error, "epsilon", epsilon, NULL);
-  if (!gradus_program_add_node (b->program, "batch_norm", 0, inputs, 3, outputs, error, "epsilon",
-                                epsilon, NULL))
+    {
+      if (!gradus_program_add_node (b->program, "batch_norm_inference", 0, inputs, 5, outputs,
+                                    error, "epsilon", epsilon, NULL))
+        return FALSE;
+    }
+  else if (!gradus_program_add_node (b->program, "batch_norm", 0, inputs, 3, outputs, error, "epsilon",
+                                     epsilon, NULL))
     return FALSE;
   b->output = outputs[0];
-  return TRUE;
+  return gradus_layer_axes_last (b, mask, TRUE, &b->output, error);
 }
 
 static gboolean

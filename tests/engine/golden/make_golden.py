@@ -31,8 +31,13 @@ def array(values):
     return {'dtype': kind, 'shape': list(values.shape), 'data': flat}
 
 
+def path(layer, v):
+    """The name below the layer's, as in mha/query/kernel."""
+    return f'{layer.name}/' + v.path.rsplit(f'{layer.name}/', 1)[1]
+
+
 def variables(model):
-    return {f'{layer.name}/{v.name}': array(v.numpy()) for layer in model.layers for v in layer.weights}
+    return {path(layer, v): array(v.numpy()) for layer in model.layers for v in layer.weights}
 
 
 def first_gradients(model, loss, x, y):
@@ -43,7 +48,7 @@ def first_gradients(model, loss, x, y):
         prediction, _ = model.stateless_call(values, fixed, x, training=True)
         return jax.numpy.mean(loss(y, prediction))
 
-    names = [f'{layer.name}/{v.name}' for layer in model.layers for v in layer.trainable_weights]
+    names = [path(layer, v) for layer in model.layers for v in layer.trainable_weights]
     return dict(zip(names, map(array, jax.grad(scalar)(trainable))))
 
 
@@ -51,7 +56,9 @@ def randomize(model, rng):
     """Away from zeros and ones, so that a swapped bias or gamma is seen."""
     for layer in model.layers:
         for v in layer.weights:
-            low, high = (0.5, 1.5) if v.name in ('gamma', 'moving_variance') else (-0.3, 0.3)
+            if v.name == 'count':
+                continue
+            low, high = (0.5, 1.5) if v.name in ('gamma', 'scale', 'variance', 'moving_variance') else (-0.3, 0.3)
             v.assign(rng.uniform(low, high, v.shape).astype('float32'))
 
 
@@ -245,6 +252,78 @@ def normalization():
     write('batch-norm-dense', model, data((8, 5), 14), data((8, 2), 15))
 
 
+def sample_normalization():
+    table = {
+        'layer-norm': (layers.LayerNormalization(name='norm'), (4, 5)),
+        'layer-norm-axes': (layers.LayerNormalization(axis=[1, 2], epsilon=0.1, center=False, name='norm'), (3, 4, 2)),
+        'layer-norm-inner': (layers.LayerNormalization(axis=1, scale=False, name='norm'), (4, 5)),
+        'rms-norm': (layers.RMSNormalization(name='norm'), (4, 5)),
+        'group-norm': (layers.GroupNormalization(groups=2, name='norm'), (3, 4, 6)),
+        'group-norm-axis': (layers.GroupNormalization(groups=-1, axis=1, name='norm'), (4, 5)),
+        'unit-norm': (layers.UnitNormalization(axis=[1, 2], name='norm'), (4, 5)),
+        'normalization': (layers.Normalization(mean=[0.1, 0.2, -0.3], variance=[0.5, 2.0, 1.5], name='norm'), (4, 3)),
+        'normalization-kept': (layers.Normalization(axis=1, invert=True, name='norm'), (4, 3)),
+        'batch-norm-axis': (layers.BatchNormalization(axis=1, name='norm'), (3, 4, 2)),
+        'softmax-axis': (layers.Softmax(axis=1, name='norm'), (4, 5)),
+        'dense-rank-4': (layers.Dense(3, activation='relu', name='norm'), (2, 3, 4)),
+        'einsum-dense': (layers.EinsumDense('abc,cde->abde', output_shape=(4, 3, 2), bias_axes='de', activation='tanh',
+                                            name='norm'), (4, 5)),
+        'einsum-dense-dots': (layers.EinsumDense('...x,xy->...y', output_shape=3, bias_axes='y', name='norm'), (4, 5)),
+        'einsum-dense-turned': (layers.EinsumDense('abc,bd->adc', output_shape=(3, 5), bias_axes='d', name='norm'), (4, 5)),
+    }
+    for i, (name, (layer, shape)) in enumerate(table.items()):
+        model = sequential(name.replace('-', '_'), shape, layers.Dense(shape[-1], name='dense'), layer,
+                           layers.Flatten(name='flatten'), layers.Dense(2, name='head'))
+        write(name, model, data((5, *shape), 200 + i), data((5, 2), 230 + i), seed=260 + i)
+
+
+def attention():
+    def ends(x, out):
+        return keras.Model(x, layers.Dense(2, name='head')(layers.Flatten(name='flatten')(out)), name='attention')
+
+    def seen(x):
+        """A mask out of the data in which every step sees itself."""
+        products = layers.Rescaling(1e6, name='large')(layers.Dot(axes=2, name='products')([x, x]))
+        return layers.Activation('hard_sigmoid', name='seen')(products)
+
+    def make(name, call, seed):
+        x = keras.Input((6, 4), name='input')
+        write(name, ends(x, call(x, layers.Dense(5, activation='tanh', name='other')(x))), data((3, 6, 4), seed),
+              data((3, 2), seed + 1), seed=seed)
+
+    mha = layers.MultiHeadAttention
+    make('mha', lambda x, y: mha(2, 3, name='mha')(x, x), 300)
+    make('mha-causal', lambda x, y: mha(2, 3, use_bias=False, name='mha')(x, y, use_causal_mask=True), 302)
+    make('mha-mask', lambda x, y: mha(2, 3, output_shape=7, name='mha')(x, y, x, attention_mask=seen(x)), 304)
+    make('mha-both-masks', lambda x, y: mha(2, 3, name='mha')(y, x, attention_mask=seen(x), use_causal_mask=True), 306)
+    make('attention', lambda x, y: layers.Attention(name='attention')([x, x]), 308)
+    make('attention-scaled', lambda x, y: layers.Attention(use_scale=True, name='attention')(
+        [x, layers.Dense(4, name='key')(y)], use_causal_mask=True), 310)
+    make('attention-concat', lambda x, y: layers.Attention(use_scale=True, score_mode='concat', name='attention')([x, x]), 312)
+    make('attention-additive', lambda x, y: layers.AdditiveAttention(name='attention')([x, x]), 314)
+    make('softmax-mask', lambda x, y: layers.Softmax(name='softmax')(layers.Dot(2, name='dot')([x, x]), mask=seen(x)), 316)
+    make('dot', lambda x, y: layers.Dot(axes=(1, 1), name='dot')([x, y]), 318)
+    make('dot-normalize', lambda x, y: layers.Dot(axes=2, normalize=True, name='dot')([x, x]), 320)
+
+
+def transformer():
+    x = keras.Input((16, 8), name='input')
+    products = layers.Rescaling(1e6, name='large')(layers.Dot(axes=2, name='products')([x, x]))
+    seen = layers.Activation('hard_sigmoid', name='seen')(products)
+    h = layers.Dense(32, name='embed')(x)
+    for i in range(2):
+        a = layers.LayerNormalization(name=f'norm_{i}')(h)
+        a = layers.MultiHeadAttention(4, 8, name=f'mha_{i}')(a, a, attention_mask=seen, use_causal_mask=True)
+        h = layers.Add(name=f'add_{i}')([h, a])
+        f = layers.LayerNormalization(name=f'norm_feed_{i}')(h)
+        f = layers.Dense(64, activation='gelu', name=f'wide_{i}')(f)
+        h = layers.Add(name=f'add_feed_{i}')([h, layers.Dense(32, name=f'narrow_{i}')(f)])
+    h = layers.Flatten(name='flatten')(layers.LayerNormalization(name='norm_end')(h))
+    model = keras.Model(x, layers.Dense(4, name='head')(h), name='transformer')
+    write('model-transformer', model, data((4, 16, 8), 330), labels(4, 4, 331),
+          keras.losses.SparseCategoricalCrossentropy(from_logits=True), keras.optimizers.SGD(learning_rate=0.02), seed=332)
+
+
 def losses():
     def classifier(name, activation):
         return sequential(name, (6,), layers.Dense(8, activation='relu', name='dense'),
@@ -309,7 +388,7 @@ def whole_models():
 
 MAKERS = (
     activations, convolutions, pooling, wide_convolutions, wide_pooling, resampling, shapes_and_merges,
-    normalization, losses, optimizers, whole_models
+    normalization, sample_normalization, attention, transformer, losses, optimizers, whole_models
 )
 for make in MAKERS:
     if len(sys.argv) == 1 or make.__name__ in sys.argv:
