@@ -69,14 +69,14 @@ bench_log (double seconds, GError **error)
   return object;
 }
 
-static const char *const entry_names[] = { "mlp", "cnn", "recording", "log", NULL };
+static const char *const entry_names[] = { "mlp", "cnn", "transformer", "recording", "log", NULL };
 
 static JsonObject *
 bench_entry (const char *name, double seconds, GError **error)
 {
   if (g_str_equal (name, "mlp"))
     return bench_network (name, MLP_STEPS, error);
-  if (g_str_equal (name, "cnn"))
+  if (g_str_equal (name, "cnn") || g_str_equal (name, "transformer"))
     return bench_network (name, CNN_STEPS, error);
   return g_str_equal (name, "log") ? bench_log (seconds, error) : gradus_bench_recording (error);
 }
@@ -112,12 +112,12 @@ gradus_cli_bench (int argc, char **argv)
           &argc, &argv, entries, "[NAME]", 0, 1,
           _ ("Runs the benchmarks and prints JSON with a description of the machine. "
              "Let nothing else run meanwhile."),
-          _ ("NAME: mlp and cnn (a training step), recording (what recording adds to "
+          _ ("NAME: mlp, cnn and transformer (a training step), recording (what recording adds to "
              "it), log (records per second).")))
     return GRADUS_CLI_REFUSED;
   if (argc > 1 && !g_strv_contains (entry_names, argv[1]))
     {
-      gradus_cli_complain (_ ("There is no benchmark “%s”; there are mlp, cnn, recording and log."),
+      gradus_cli_complain (_ ("There is no benchmark “%s”; there are mlp, cnn, transformer, recording and log."),
                            argv[1]);
       return GRADUS_CLI_REFUSED;
     }

@@ -16,7 +16,7 @@
 #define CLASSES 10
 #define WARM_UP 5
 #define ALONE_RUNS 15
-#define MAX_VARIABLES 16
+#define MAX_VARIABLES 64
 
 typedef struct
 {
@@ -93,6 +93,73 @@ build_cnn (Builder *b)
   return dense (b, "dense_1", x, 128, CLASSES, FALSE);
 }
 
+static GradusValueId
+op1 (Builder *b, const char *op, const char *attrs, GradusValueId x)
+{
+  GradusValueId y = GRADUS_NO_VALUE;
+
+  add (b, op, attrs, &x, 1, &y);
+  return y;
+}
+
+static GradusValueId
+op2 (Builder *b, const char *op, const char *attrs, GradusValueId x, GradusValueId y)
+{
+  GradusValueId z = GRADUS_NO_VALUE;
+
+  add (b, op, attrs, (GradusValueId[]){ x, y }, 2, &z);
+  return z;
+}
+
+static GradusValueId
+layer_norm (Builder *b, const char *block, const char *part, GradusValueId x)
+{
+  g_autofree char *name = g_strconcat (block, "/", part, NULL);
+  GradusValueId y[3] = { GRADUS_NO_VALUE };
+  GradusValueId gamma = weight (b, name, "gamma", gradus_shape (1, (gint64) 128));
+  GradusValueId beta = weight (b, name, "beta", gradus_shape (1, (gint64) 128));
+
+  add (b, "layer_norm", NULL, (GradusValueId[]){ x, gamma, beta }, 3, y);
+  return y[0];
+}
+
+/* As (batch, heads, steps, features of a head). */
+static GradusValueId
+heads (Builder *b, const char *block, const char *part, GradusValueId x)
+{
+  g_autofree char *name = g_strconcat (block, "/", part, NULL);
+
+  return op1 (b, "transpose", "perm=0,2,1,3", op1 (b, "reshape", "shape=-1,64,4,32", dense (b, name, x, 128, 128, FALSE)));
+}
+
+/* Attention of four heads, then two dense layers, each around a normalisation and added to what went in. */
+static GradusValueId
+transformer_block (Builder *b, const char *block, GradusValueId x)
+{
+  g_autofree char *output = g_strconcat (block, "/output", NULL), *wide = g_strconcat (block, "/wide", NULL);
+  g_autofree char *narrow = g_strconcat (block, "/narrow", NULL);
+  GradusValueId a = layer_norm (b, block, "norm", x), f;
+  GradusValueId q = op1 (b, "affine", "scale=0.1767766952966369", heads (b, block, "query", a));
+  GradusValueId k = heads (b, block, "key", a), v = heads (b, block, "value", a);
+  GradusValueId weights = op1 (b, "masked_softmax", "causal=1", op2 (b, "matmul", "transpose_b=1", q, k));
+
+  a = op1 (b, "transpose", "perm=0,2,1,3", op2 (b, "matmul", NULL, weights, v));
+  x = op2 (b, "add", NULL, x, dense (b, output, op1 (b, "reshape", "shape=-1,64,128", a), 128, 128, FALSE));
+  f = dense (b, wide, layer_norm (b, block, "norm_1", x), 128, 512, TRUE);
+  return op2 (b, "add", NULL, x, dense (b, narrow, f, 512, 128, FALSE));
+}
+
+static GradusValueId
+build_transformer (Builder *b)
+{
+  GradusValueId x = gradus_program_add_input (b->program, "x", GRADUS_DTYPE_FLOAT32,
+                                              gradus_shape (3, (gint64) GRADUS_DIM_BATCH, (gint64) 64, (gint64) 128));
+
+  x = transformer_block (b, "block", x);
+  x = transformer_block (b, "block_1", x);
+  return dense (b, "head", op1 (b, "reduce_mean", "axes=1", x), 128, CLASSES, FALSE);
+}
+
 static const struct
 {
   const char *name;
@@ -100,12 +167,13 @@ static const struct
 } networks[] = {
   { "mlp", build_mlp },
   { "cnn", build_cnn },
+  { "transformer", build_transformer },
 };
 
 const char *const *
 gradus_engine_bench_names (void)
 {
-  static const char *const names[] = { "mlp", "cnn", NULL };
+  static const char *const names[] = { "mlp", "cnn", "transformer", NULL };
   return names;
 }
 
@@ -156,7 +224,7 @@ gradus_engine_bench_program (const char *name, GError **error)
     {
       if (!b.failed)
         g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                     _ ("There is no benchmark “%s” of the engine; take mlp or cnn."), name);
+                     _ ("There is no benchmark “%s” of the engine; take mlp, cnn or transformer."), name);
       return NULL;
     }
   labels = gradus_program_add_input (program, "labels", GRADUS_DTYPE_INT32, gradus_shape (1, (gint64) GRADUS_DIM_BATCH));
