@@ -15,7 +15,8 @@
  * single-threaded primitive. A single image that only goes forward is cut along its first axis, with
  * the rows at the seams read by both sides. Chunks of the same size and padding share a primitive.
  * Images are NHWC; for the kernel the library chooses its format, and the program's HWIO is
- * reordered once a run (a few microseconds). The gradient of the kernel is summed over the chunks in
+ * reordered once a run (a few microseconds). The library is quick with one filter a channel and slow
+ * with several: there each channel of the images is repeated, for as many groups as there are filters. The gradient of the kernel is summed over the chunks in
  * order. (Batch chunks instead of the library's threads: oneDNN promises no equal bits for other
  * thread counts.)
  */
@@ -57,6 +58,7 @@ typedef struct
   GradusKernel base;
   Direction    direction;
   gint64       batch, channels, filters, groups;
+  gint64       repeat; /* how often each channel of x stands in what the library sees */
   GradusWindow window;
   gboolean     bias, relu;
 
@@ -70,8 +72,9 @@ typedef struct
   dnnl_primitive_t   reorder_primitive;
   GradusOnednnCall   reorder;
 
-  /* Bytes: one kernel in the library's format, one chunk's scratch; both rounded up. */
-  gsize kernel_bytes, chunk_scratch;
+  /* Bytes: one kernel in the library's format, one chunk's scratch and its repeated images; all
+   * rounded up. */
+  gsize kernel_bytes, chunk_scratch, image_bytes;
   guint n_kernels; /* how many of them lie at the start of the scratch */
 } Conv;
 
@@ -353,6 +356,54 @@ chunk_scratch (const Conv *k, const GradusKernelArgs *args, guint chunk)
   return (char *) args->scratch + k->n_kernels * k->kernel_bytes + chunk * k->chunk_scratch;
 }
 
+static float *
+chunk_images (const Conv *k, const GradusKernelArgs *args, guint chunk)
+{
+  return (float *) (chunk_scratch (k, args, k->base.n_tiles) + chunk * k->image_bytes);
+}
+
+/* Places of a chunk, each with the channels of x as the program has them. */
+static gint64
+chunk_channels (const Conv *k, guint chunk)
+{
+  const Chunk *c = &k->chunks[chunk];
+
+  return c->images * gradus_window_count (c->window.in) * k->groups / k->repeat;
+}
+
+/* The images of x for the library. */
+static const float *
+repeated (const Conv *k, const GradusKernelArgs *args, guint chunk, const float *x)
+{
+  gint64 n = chunk_channels (k, chunk);
+  float *to = chunk_images (k, args, chunk);
+
+  x += k->chunks[chunk].x_at / k->repeat;
+  if (k->repeat == 1)
+    return x;
+  for (gint64 i = 0; i < n; i++)
+    for (gint64 r = 0; r < k->repeat; r++)
+      to[i * k->repeat + r] = x[i];
+  return to;
+}
+
+/* What the repeated channels got, in one. */
+static void
+add_repeated (const Conv *k, const GradusKernelArgs *args, guint chunk, float *x)
+{
+  gint64 n = chunk_channels (k, chunk);
+  const float *from = chunk_images (k, args, chunk);
+
+  for (gint64 i = 0; i < n; i++)
+    {
+      float sum = from[i * k->repeat];
+
+      for (gint64 r = 1; r < k->repeat; r++)
+        sum += from[i * k->repeat + r];
+      x[i] = sum;
+    }
+}
+
 static void
 run_reorder (const GradusCpuCall *call, const void *from, void *to)
 {
@@ -371,18 +422,20 @@ conv_tile (gpointer data, guint tile)
   const Conv *k = (const Conv *) call->kernel;
   const GradusKernelArgs *args = call->args;
   GradusOnednnCall *chunk = &k->calls[tile];
-  gint64 x_at = k->chunks[tile].x_at, y_at = k->chunks[tile].y_at;
-  gboolean forward = k->direction == CONV_FORWARD;
+  gint64 x_at = k->chunks[tile].x_at / k->repeat, y_at = k->chunks[tile].y_at;
+  gboolean forward = k->direction == CONV_FORWARD, gather = !forward && k->repeat > 1;
   const float *from = args->inputs[0];
   float *to = args->outputs[0];
 
-  gradus_onednn_call_set (chunk, 0, from + (forward ? x_at : y_at));
+  gradus_onednn_call_set (chunk, 0, forward ? repeated (k, args, tile, from) : from + y_at);
   gradus_onednn_call_set (chunk, 1, k->reorders ? args->scratch : args->inputs[1]);
-  gradus_onednn_call_set (chunk, 2, to + (forward ? y_at : x_at));
+  gradus_onednn_call_set (chunk, 2, forward ? to + y_at : gather ? chunk_images (k, args, tile) : to + x_at);
   gradus_onednn_call_set (chunk, 3, chunk_scratch (k, args, tile));
   if (k->bias)
     gradus_onednn_call_set (chunk, 4, args->inputs[2]);
   gradus_onednn_call_run (chunk);
+  if (gather)
+    add_repeated (k, args, tile, to + x_at);
 }
 
 static void
@@ -403,7 +456,7 @@ grad_kernel_tile (gpointer data, guint tile)
   const GradusKernelArgs *args = call->args;
   GradusOnednnCall *chunk = &k->calls[tile];
 
-  gradus_onednn_call_set (chunk, 0, (const float *) args->inputs[0] + k->chunks[tile].x_at);
+  gradus_onednn_call_set (chunk, 0, repeated (k, args, tile, args->inputs[0]));
   gradus_onednn_call_set (chunk, 1, (const float *) args->inputs[1] + k->chunks[tile].y_at);
   gradus_onednn_call_set (chunk, 2, k->n_kernels == 0 ? args->outputs[0] : (char *) args->scratch + tile * k->kernel_bytes);
   gradus_onednn_call_set (chunk, 3, chunk_scratch (k, args, tile));
@@ -471,6 +524,13 @@ read_conv (Conv *k, const GradusKernelRequest *request, GError **error)
   k->groups = gradus_node_int (node, "groups");
   k->channels = kernel->dims[kernel->rank - 2];
   k->filters = kernel->dims[kernel->rank - 1] / k->groups;
+  k->repeat = 1;
+  if (k->groups > 1 && k->channels == 1)
+    {
+      k->repeat = k->filters;
+      k->groups *= k->filters;
+      k->filters = 1;
+    }
   if (k->direction == CONV_FORWARD)
     {
       k->bias = node->n_inputs > 2 && node->inputs[2] != GRADUS_NO_VALUE;
@@ -612,7 +672,9 @@ build (Conv *k, const GradusKernelRequest *request, GError **error)
   else
     k->n_kernels = k->reorders ? 1 : 0;
   k->chunk_scratch = round_up (k->chunk_scratch);
-  k->base.scratch = k->n_kernels * k->kernel_bytes + k->base.n_tiles * k->chunk_scratch;
+  if (k->repeat > 1)
+    k->image_bytes = round_up ((gsize) (k->chunks[0].images * x_size (k)) * sizeof (float));
+  k->base.scratch = k->n_kernels * k->kernel_bytes + k->base.n_tiles * (k->chunk_scratch + k->image_bytes);
   k->base.run = k->direction == CONV_GRAD_KERNEL ? grad_kernel_run : conv_run;
   k->base.provider = name_provider (k);
   return TRUE;
