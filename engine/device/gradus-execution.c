@@ -402,9 +402,8 @@ gradus_execution_set_sequence (GradusExecution *self, GradusValueId id, const vo
 
   g_return_val_if_fail (self != NULL && id < self->n_values && data != NULL, FALSE);
   type = &gradus_program_value (self->program, id)->type;
-  g_return_val_if_fail (type->shape.rank >= 2 && type->shape.dims[1] == GRADUS_DIM_TIME, FALSE);
 
-  if (time == sizes.time)
+  if (time == sizes.time || type->shape.rank < 2 || type->shape.dims[1] != GRADUS_DIM_TIME)
     return gradus_execution_set_input (self, id, data, sizes, error);
   if (!check_sizes (self, sizes, error) || !check_sizes (self, gradus_sizes (sizes.batch, time), error))
     return FALSE;

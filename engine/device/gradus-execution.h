@@ -58,8 +58,8 @@ gboolean gradus_execution_predict (GradusPlan *plan, GradusDevice *device, Gradu
 /* Copies @data, row-major elements of the input's shape at @sizes. A device may copy later: @data
  * stays as it is until a run, a read or gradus_execution_synchronise() returned. */
 gboolean gradus_execution_set_input (GradusExecution *self, GradusValueId id, const void *data, GradusSizes sizes, GError **error);
-/* The same for an input (batch, time, ...), whose sequences are lengthened from @data's @sizes to
- * @time steps of @padding, rounded to the input's type. */
+/* The same, but the sequences of an input (batch, time, ...) are lengthened from @data's @sizes to
+ * @time steps with @padding, rounded to the input's type. */
 gboolean gradus_execution_set_sequence (GradusExecution *self, GradusValueId id, const void *data, GradusSizes sizes, gint64 time, double padding, GError **error);
 /* Waits until the device has done all that it was given. */
 gboolean gradus_execution_synchronise (GradusExecution *self, GError **error);

@@ -252,6 +252,61 @@ gradus_model_input (GradusModel *model, guint i, GradusShape *shape, GradusDType
   return layer->name;
 }
 
+/* Does a layer that reads a sequence heed its mask? */
+static gboolean
+heeds_masks (GradusModel *model, GradusCall *call)
+{
+  GradusLayer *layer = gradus_model_layer_at (model, call->layer);
+
+  for (guint i = 0; i < call->n_inputs; i++)
+    if (gradus_shape_has_time (gradus_model_tensor_shape (model, call->inputs[i])))
+      return layer->klass->mask != GRADUS_MASK_DROPS && layer->klass->update_op == NULL;
+  return TRUE;
+}
+
+/* What @layer takes for padding, if it makes a mask. */
+static gboolean
+makes_mask (GradusLayer *layer, double *padding)
+{
+  *padding = 0;
+  if (layer->klass == &gradus_layer_masking)
+    *padding = gradus_layer_arg (layer, "mask_value")->f;
+  else if (layer->klass != &gradus_layer_embedding || !gradus_layer_arg (layer, "mask_zero")->i)
+    return FALSE;
+  return TRUE;
+}
+
+gboolean
+gradus_model_time_padding (GradusModel *model, guint i, double *padding)
+{
+  guint    input = g_array_index (model->inputs, GradusTensor, i).call, readers = 0;
+  GradusShape shape;
+
+  for (guint o = 0; o < model->outputs->len; o++)
+    {
+      gradus_model_output (model, o, &shape);
+      if (gradus_shape_has_time (&shape))
+        return FALSE;
+    }
+  for (guint c = 0; c < model->calls->len; c++)
+    {
+      GradusCall *call = gradus_model_call_at (model, c);
+      double      own;
+
+      if (!heeds_masks (model, call))
+        return FALSE;
+      for (guint k = 0; k < call->n_inputs; k++)
+        if (call->inputs[k].call == input)
+          {
+            if (!makes_mask (gradus_model_layer_at (model, call->layer), &own) || (readers > 0 && own != *padding))
+              return FALSE;
+            *padding = own;
+            readers++;
+          }
+    }
+  return readers > 0;
+}
+
 guint
 gradus_model_n_outputs (GradusModel *model)
 {

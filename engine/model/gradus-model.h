@@ -51,6 +51,9 @@ const char *gradus_model_name (GradusModel *model);
 
 guint       gradus_model_n_inputs  (GradusModel *model);
 const char *gradus_model_input     (GradusModel *model, guint i, GradusShape *shape, GradusDType *dtype);
+/* TRUE if the sequences of input @i may be lengthened with @padding and nothing changes but the time
+ * it takes: all that reads them masks it, and no step of a sequence comes out. */
+gboolean    gradus_model_time_padding (GradusModel *model, guint i, double *padding);
 guint       gradus_model_n_outputs (GradusModel *model);
 const char *gradus_model_output    (GradusModel *model, guint i, GradusShape *shape);
 

@@ -35,6 +35,7 @@ bind_input (GradusBinding *binding, GradusModel *model, guint i, const GradusArr
   const char      *name = gradus_model_input (model, i, &shape, NULL);
   g_autofree char *wanted = NULL, *met = NULL;
   guint            s = 0;
+  gint64           steps = 1;
 
   while (n > 1 && s < n && !g_str_equal (specs[s].name, name))
     s++;
@@ -47,7 +48,20 @@ bind_input (GradusBinding *binding, GradusModel *model, guint i, const GradusArr
     }
   binding->order[i] = s;
   binding->dtypes[i] = specs[s].dtype;
-  one = gradus_shape_bind (&shape, gradus_sizes (1, 1));
+  if (gradus_shape_has_time (&shape))
+    {
+      steps = specs[s].rank > 0 ? specs[s].dims[0] : 1;
+      binding->lengthens = binding->lengthens && gradus_model_time_padding (model, i, &binding->padding[i]);
+      if (binding->time > 1 && steps != binding->time)
+        {
+          g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                               _("The model's sequences have different numbers of steps. Give all inputs whose "
+                                 "length is free the same one."));
+          return FALSE;
+        }
+      binding->time = MAX (1, steps);
+    }
+  one = gradus_shape_bind (&shape, gradus_sizes (1, steps));
   if (spec_count (&specs[s]) == gradus_shape_count (&one))
     return TRUE;
   wanted = gradus_shape_to_string (&shape);
@@ -93,6 +107,16 @@ bind_targets (GradusBinding *binding, GradusModel *model, const GradusArraySpec 
   return TRUE;
 }
 
+GradusSizes
+gradus_binding_sizes (const GradusBinding *binding, const GradusBatch *batch)
+{
+  gint64 time = batch->time > 0 && binding->time > 1 ? batch->time : binding->time;
+
+  if (binding->lengthens)
+    time = MIN (gradus_time_bucket (time), binding->time);
+  return gradus_sizes (batch->n_samples, time);
+}
+
 gboolean
 gradus_binding_new (GradusBinding     *binding,
                     GradusModel       *model,
@@ -112,6 +136,8 @@ gradus_binding_new (GradusBinding     *binding,
                    binding->n_inputs, n);
       return FALSE;
     }
+  binding->time = 1;
+  binding->lengthens = TRUE;
   for (guint i = 0; i < n; i++)
     if (!bind_input (binding, model, i, inputs, n, error))
       return FALSE;

@@ -15,7 +15,13 @@ typedef struct
   guint           target_order[GRADUS_MAX_HEADS]; /* of the model's output i: which target */
   GradusArraySpec targets[GRADUS_MAX_HEADS];      /* of the model's output i */
   gboolean        weighted;                       /* samples have weights */
+  gint64          time;        /* the most steps of a sequence; 1 where time is not free */
+  gboolean        lengthens;   /* padding changes nothing, so lengths are rounded up to a few */
+  double          padding[64]; /* then: what the model's input i is lengthened with */
 } GradusBinding;
+
+/* The sizes at which a program runs for @batch. */
+GradusSizes gradus_binding_sizes (const GradusBinding *binding, const GradusBatch *batch);
 
 /* Fails with GRADUS_ERROR_REFUSED, saying what differs: inputs and targets are matched by the names
  * of the model's inputs and outputs where there are several, and inputs by the count of numbers a

@@ -37,7 +37,7 @@ gradus_run_evaluation (GradusTrainer       *trainer,
         continue;
       if (!gradus_check_labels (compiled, binding, batch, error) ||
           !gradus_set_batch (execution, compiled, binding, batch, error) ||
-          !gradus_execution_run (execution, gradus_sizes (batch->n_samples, 1), 0, 0, error) ||
+          !gradus_execution_run (execution, gradus_binding_sizes (binding, batch), 0, 0, error) ||
           !gradus_sums_read (compiled, execution, error))
         return FALSE;
       gradus_sums_add (sums, compiled);
@@ -73,9 +73,9 @@ session_clear (Session *self)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Session, session_clear)
 
 static gboolean
-session_start (Session *self, GradusCheckpoint *checkpoint, GradusDevice *device, gint64 batch, GError **error)
+session_start (Session *self, GradusCheckpoint *checkpoint, GradusDevice *device, GradusSizes max, GError **error)
 {
-  return (self->plan = gradus_plan_new (self->compiled.program, gradus_sizes (batch, 1), error)) != NULL &&
+  return (self->plan = gradus_plan_new (self->compiled.program, max, error)) != NULL &&
          (self->variables = gradus_variables_new (self->compiled.program, device, error)) != NULL &&
          gradus_checkpoint_restore (checkpoint, self->variables, FALSE, error) &&
          (self->execution = gradus_execution_new (self->plan, self->variables, device, error)) !=
@@ -127,7 +127,8 @@ gradus_evaluate (GradusCheckpoint     *checkpoint,
   if ((session.model = gradus_checkpoint_model (checkpoint, error)) == NULL ||
       !gradus_binding_new (&binding, session.model, source, error) ||
       !gradus_compile_evaluate (&session.compiled, session.model, options, &binding, error) ||
-      !session_start (&session, checkpoint, device, source->funcs->batch_size (source), error))
+      !session_start (&session, checkpoint, device,
+                      gradus_sizes (source->funcs->batch_size (source), binding.time), error))
     return FALSE;
   gradus_sums_init (&sums, &session.compiled);
   ok = gradus_run_evaluation (NULL, session.execution, &session.compiled, &binding, source, &sums,
@@ -218,7 +219,7 @@ gradus_infer (GradusCheckpoint  *checkpoint,
   g_return_val_if_fail (n_samples >= 0, FALSE);
   if ((session.model = gradus_checkpoint_model (checkpoint, error)) == NULL ||
       !gradus_compile_infer (&session.compiled, session.model, dtypes, error) ||
-      !session_start (&session, checkpoint, device, INFER_BATCH, error))
+      !session_start (&session, checkpoint, device, gradus_sizes (INFER_BATCH, 1), error))
     return FALSE;
   memset (outputs, 0, gradus_model_n_outputs (session.model) * sizeof (float *));
   ok = allocate_outputs (session.model, n_samples, outputs, error);

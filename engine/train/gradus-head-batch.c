@@ -140,7 +140,7 @@ set_head (GradusExecution *execution, GradusCompiled *compiled, guint i, const G
   GradusCompiledHead *head = &compiled->heads[i];
   const void         *targets = batch->targets[binding->target_order[i]];
   GradusDType         dtype = binding->targets[i].dtype;
-  GradusSizes         sizes = gradus_sizes (batch->n_samples, 1);
+  GradusSizes         sizes = gradus_binding_sizes (binding, batch);
 
   grow (head, batch->n_samples);
   if (head->weight != GRADUS_NO_VALUE)
@@ -162,11 +162,14 @@ gradus_set_batch (GradusExecution     *execution,
                   const GradusBatch   *batch,
                   GError             **error)
 {
+  GradusSizes sizes = gradus_binding_sizes (binding, batch), given = sizes;
+
+  if (batch->time > 0 && binding->time > 1)
+    given.time = batch->time;
   for (guint i = 0; i < compiled->n_inputs; i++)
     if (compiled->inputs[i] != GRADUS_NO_VALUE &&
-        !gradus_execution_set_input (execution, compiled->inputs[i],
-                                     batch->inputs[binding->order[i]],
-                                     gradus_sizes (batch->n_samples, 1), error))
+        !gradus_execution_set_sequence (execution, compiled->inputs[i], batch->inputs[binding->order[i]], given,
+                                        sizes.time, binding->padding[i], error))
       return FALSE;
   for (guint i = 0; i < compiled->n_heads; i++)
     if (!set_head (execution, compiled, i, binding, batch, error))

@@ -156,11 +156,12 @@ run_gradients (GradusTrainer *self, const GradusBatch *batch, GradusStepResult *
   GradusExecution *execution = self->train_execution;
 
   result->n = batch->n_samples;
+  result->sizes = gradus_binding_sizes (&self->binding, batch);
   if (self->step_hyper != GRADUS_NO_VALUE)
     gradus_execution_set_hyper (execution, self->step_hyper, self->step + 1);
   if (!gradus_check_labels (&self->train, &self->binding, batch, error) ||
       !gradus_set_batch (execution, &self->train, &self->binding, batch, error) ||
-      !gradus_execution_run_phases (execution, gradus_sizes (batch->n_samples, 1), self->config.seed, self->step + 1,
+      !gradus_execution_run_phases (execution, result->sizes, self->config.seed, self->step + 1,
                                     GRADUS_PHASE_FORWARD, GRADUS_PHASE_BACKWARD, error) ||
       !read_float (self, self->train.loss, &result->loss, error) ||
       !read_float (self, self->train.norm, &result->norm, error))
@@ -215,7 +216,7 @@ run_update (GradusTrainer *self, GradusStepResult *result, GError **error)
   gradus_execution_times (self->train_execution, nanoseconds);
   result->phases[0] = nanoseconds[0] / 1e9;
   result->phases[1] = nanoseconds[1] / 1e9;
-  if (!gradus_execution_run_phases (self->train_execution, gradus_sizes (result->n, 1), self->config.seed,
+  if (!gradus_execution_run_phases (self->train_execution, result->sizes, self->config.seed,
                                     self->step + 1, GRADUS_PHASE_UPDATE, GRADUS_PHASE_UPDATE,
                                     error))
     return FALSE;

@@ -50,6 +50,7 @@ typedef struct
 typedef struct
 {
   guint  n;
+  GradusSizes sizes;
   double loss, norm;
   double input_wait, phases[3]; /* seconds */
   gint64 begun;                 /* monotonic microseconds */
@@ -58,7 +59,7 @@ typedef struct
 /* Handles of the observer's series. */
 typedef struct
 {
-  guint  loss, learning_rate, norm;
+  guint  loss, learning_rate, norm, builds;
   guint  time_step, time_input, time_phases[3], time_log, throughput;
   guint  host_current, host_peak, device_current, device_peak;
   guint  epoch;
@@ -112,6 +113,7 @@ struct _GradusTrainer
   GradusProcessMemory  process;
   double               log_seconds;
   gboolean             mute; /* steps are not recorded */
+  guint                builds; /* of the training execution, as far as they were told */
   gboolean             paused, stop, step_once;
 
   GMutex   lock; /* guards what follows */

@@ -43,6 +43,7 @@ gradus_trainer_open_series (GradusTrainer *self)
   s->loss = series (self, scalar, "train/", "loss");
   s->learning_rate = series (self, scalar, "", "learning_rate");
   s->norm = series (self, scalar, "", "gradient_norm");
+  s->builds = series (self, scalar, "", "builds");
   s->time_step = series (self, scalar, "time/", "step");
   s->time_input = series (self, scalar, "time/", "input_wait");
   for (guint i = 0; i < 3; i++)
@@ -182,6 +183,27 @@ record_scalars (GradusTrainer *self, const GradusStepResult *result, gint64 begu
   put (self, s->throughput, seconds > 0 ? result->n / seconds : NAN);
 }
 
+/* Each build of kernels, with its reason. */
+static void
+record_builds (GradusTrainer *self)
+{
+  guint            builds = gradus_execution_builds (self->train_execution);
+  GradusSizes      sizes;
+  const char      *reason;
+  g_autofree char *data = NULL;
+
+  if (builds == self->builds)
+    return;
+  reason = gradus_execution_build_reason (self->train_execution, &sizes);
+  data = g_strdup_printf ("{\"batch\": %" G_GINT64_FORMAT ", \"time\": %" G_GINT64_FORMAT ", \"builds\": %u}",
+                          sizes.batch, sizes.time, builds);
+  self->builds = builds;
+  put (self, self->series.builds, builds);
+  /* Where time is fixed there is one for the full batch and one for the short last one. */
+  if (self->binding.time > 1)
+    gradus_trainer_event (self, GRADUS_EVENT_MESSAGE, GRADUS_SEVERITY_NOTE, "builds", reason, data);
+}
+
 gboolean
 gradus_trainer_record_step (GradusTrainer *self, const GradusStepResult *result, GError **error)
 {
@@ -189,6 +211,7 @@ gradus_trainer_record_step (GradusTrainer *self, const GradusStepResult *result,
 
   if (self->config.observer == NULL || self->mute)
     return TRUE;
+  record_builds (self);
   if (is_due (self, self->options->histograms_every) && !record_histograms (self, error))
     return FALSE;
   if (is_due (self, self->options->per_layer_every) && !record_layer_norms (self, error))

@@ -27,6 +27,7 @@ check_source (GradusTrainer *self, GradusBatchSource *source, GError **error)
     return TRUE;
   if (!gradus_binding_new (&binding, self->config.model, source, error))
     return FALSE;
+  self->binding.time = MAX (self->binding.time, binding.time);
   for (guint i = 0; i < binding.n_inputs; i++)
     if (binding.dtypes[i] != self->binding.dtypes[i] || binding.order[i] != self->binding.order[i])
       {
@@ -104,11 +105,11 @@ plan (GradusTrainer *self, GError **error)
   gint64 evaluated = MAX (largest_batch (self->config.validation), largest_batch (self->config.test));
 
   self->max_batch = self->batch_size = largest_batch (self->config.train);
-  self->train_plan = gradus_plan_new (self->train.program, gradus_sizes (self->max_batch, 1), error);
+  self->train_plan = gradus_plan_new (self->train.program, gradus_sizes (self->max_batch, self->binding.time), error);
   if (self->train_plan == NULL)
     return FALSE;
   if (evaluated > 0 &&
-      (self->evaluate_plan = gradus_plan_new (self->evaluate.program, gradus_sizes (evaluated, 1), error)) == NULL)
+      (self->evaluate_plan = gradus_plan_new (self->evaluate.program, gradus_sizes (evaluated, self->binding.time), error)) == NULL)
     return FALSE;
   return predict (self, self->train_plan, self->evaluate_plan, &self->memory, error);
 }
@@ -288,14 +289,14 @@ gradus_trainer_memory (GradusTrainer *self)
 gint64
 gradus_trainer_memory_at (GradusTrainer *self, guint batch_size)
 {
-  g_autoptr (GradusPlan) train = gradus_plan_new (self->train.program, gradus_sizes (MAX (1, batch_size), 1), NULL);
+  g_autoptr (GradusPlan) train = gradus_plan_new (self->train.program, gradus_sizes (MAX (1, batch_size), self->binding.time), NULL);
   g_autoptr (GradusPlan) evaluate = NULL;
   GradusTrainerMemory memory;
 
   if (train == NULL)
     return -1;
   if (self->evaluate_plan != NULL &&
-      (evaluate = gradus_plan_new (self->evaluate.program, gradus_sizes (MAX (1, batch_size), 1), NULL)) == NULL)
+      (evaluate = gradus_plan_new (self->evaluate.program, gradus_sizes (MAX (1, batch_size), self->binding.time), NULL)) == NULL)
     return -1;
   return predict (self, train, evaluate, &memory, NULL) ? memory.total : -1;
 }

@@ -35,6 +35,8 @@ typedef struct
  * @targets: likewise per target spec
  * @samples: index of each sample in its source, for naming an offender
  * @weights: n_samples weights, what each counts in the loss; NULL where the source has none
+ * @time: steps of the sequences in this batch, where the model leaves them free: then the first axis
+ *   of a sample has this size in place of its spec's, which is the largest; 0: the spec's
  *
  * Borrowed: valid until the next call on the same source.
  */
@@ -45,6 +47,7 @@ typedef struct
   const void *const *targets;
   const gint64     *samples;
   const float      *weights;
+  gint64            time;
 } GradusBatch;
 
 typedef struct _GradusBatchSource GradusBatchSource;
