@@ -37,7 +37,7 @@ check_inputs (GradusJsonObject *object, const GradusField *field, const GradusFi
 
 static const GradusField idx_fields[] = {
   { "inputs", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_inputs },
-  { "targets", GRADUS_FIELD_PATH, .required = TRUE },
+  { "targets", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_inputs },
   { "class_names", GRADUS_FIELD_STRINGS },
   { "fingerprint", GRADUS_FIELD_STRING },
   { NULL },

@@ -301,6 +301,14 @@ add_forward (GradusCompiled       *self,
                              "output. Leave them out, or weigh the samples."));
       return FALSE;
     }
+  if (by_class && gradus_heads_loss (heads, gradus_model_output (model, 0, NULL)) != NULL &&
+      gradus_heads_loss (heads, gradus_model_output (model, 0, NULL))->klass->kind == GRADUS_LOSS_CTC)
+    {
+      g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                           _("/compile/class_weight: under CTC a sample has no class. Leave the "
+                             "weights out, or weigh the samples."));
+      return FALSE;
+    }
   if (heads->sample_weight != NULL && !binding->weighted)
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,

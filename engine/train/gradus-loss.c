@@ -56,20 +56,24 @@ gradus_loss_find (GradusLoss *self, const char *name)
   return FALSE;
 }
 
-/* The short names too: “msee” is near “mse”. */
+/* A capital means the name of a class: “Presicion” is near “Precision”. */
 static const char *
 nearest (const char *name)
 {
   const char *names[2 * G_N_ELEMENTS (classes) + 1] = { NULL };
+  const char *class_names[G_N_ELEMENTS (classes) + 1] = { NULL };
+  const char *near;
   guint       n = 0;
 
   for (gsize i = 0; i < G_N_ELEMENTS (classes); i++)
     {
+      class_names[i] = classes[i].class_name;
       names[n++] = classes[i].name;
       if (classes[i].also != NULL)
         names[n++] = classes[i].also;
     }
-  return gradus_json_nearest (name, names);
+  near = g_ascii_isupper (name[0]) ? gradus_json_nearest (name, class_names) : NULL;
+  return near != NULL ? near : gradus_json_nearest (name, names);
 }
 
 static gboolean

@@ -217,10 +217,30 @@ read_config (GradusMetric *self, GradusJsonObject *config)
     }
 }
 
+/* A capital means the name of a class: “Presicion” is near “Precision”. */
+static const char *
+nearest (const char *name)
+{
+  const char *names[2 * G_N_ELEMENTS (classes) + 1] = { NULL };
+  const char *class_names[G_N_ELEMENTS (classes) + 1] = { NULL };
+  const char *near;
+  guint       n = 0;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (classes); i++)
+    {
+      class_names[i] = classes[i].class_name;
+      names[n++] = classes[i].name;
+      if (classes[i].also != NULL)
+        names[n++] = classes[i].also;
+    }
+  near = g_ascii_isupper (name[0]) ? gradus_json_nearest (name, class_names) : NULL;
+  return near != NULL ? near : gradus_json_nearest (name, names);
+}
+
 static GradusMetric *
 refuse_name (GradusJsonArray *array, guint index, const char *name)
 {
-  const char *near = gradus_json_nearest (name, gradus_metric_names ());
+  const char *near = nearest (name);
 
   if (near != NULL)
     gradus_json_array_refuse (array, index, _("There is no metric “%s”; did you mean “%s”?"), name,

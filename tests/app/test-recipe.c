@@ -78,13 +78,13 @@ test_paths (void)
   g_assert_cmpstr (gradus_recipe_get_string (recipe, "compile.metrics.0", NULL), ==, "accuracy");
 }
 
-/* A model with several inputs has a file for each. */
+/* A model with several inputs and outputs has a file for each. */
 static void
 test_inputs_by_name (void)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GradusRecipe) recipe = parse (
-      "{'data':{'train':{'type':'idx','inputs':{'a':'../a.gz','b':'/b'},'targets':'/c'}},'model':"
+      "{'data':{'train':{'type':'idx','inputs':{'a':'../a.gz','b':'/b'},'targets':{'u':'../u.gz','v':'/v'}}},'model':"
       MODEL ",'compile':{'optimizer':'adam','loss':'mse'}}",
       &error);
   g_autofree char *text = NULL;
@@ -93,6 +93,7 @@ test_inputs_by_name (void)
   g_assert_no_error (error);
   g_assert_cmpstr (gradus_recipe_get_string (recipe, "data.train.inputs.a", NULL), ==, "/a.gz");
   g_assert_cmpstr (gradus_recipe_get_string (recipe, "data.train.inputs.b", NULL), ==, "/b");
+  g_assert_cmpstr (gradus_recipe_get_string (recipe, "data.train.targets.u", NULL), ==, "/u.gz");
   text = gradus_recipe_to_json (recipe, FALSE);
   again = gradus_recipe_parse (text, "/elsewhere", "again.json", &error);
   g_assert_no_error (error);

@@ -437,6 +437,7 @@ static const struct
   { "compile", "{\"optimizer\": \"Adam\", \"loss\": \"mse\", \"metrics\": {\"a\": [\"mae\", \"mae\"]}}", "twice" },
   { "compile", "{\"optimizer\": \"Adam\", \"loss\": \"mse\", \"metrics\": [{\"class_name\": \"Precision\", \"config\": {\"threshold\": 0.5}}]}",
     "did you mean “thresholds”" },
+  { "compile", "{\"optimizer\": \"Adam\", \"loss\": \"mse\", \"metrics\": [{\"class_name\": \"Presicion\"}]}", "“Precision”" },
   { "fit", "{\"epochs\": 0}", "/fit" },
   { "fit", "{\"epoch\": 3}", "did you mean “epochs”" },
   { "fit", "{\"precision\": \"mixed_bfloat16\"}", "precision" },
