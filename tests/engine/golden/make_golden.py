@@ -60,6 +60,8 @@ def randomize(model, rng):
                 continue
             low, high = (0.5, 1.5) if v.name in ('gamma', 'scale', 'variance', 'moving_variance') else (-0.3, 0.3)
             v.assign(rng.uniform(low, high, v.shape).astype('float32'))
+        if isinstance(layer, layers.Normalization):
+            layer.finalize_state()
 
 
 def write(name, model, x, y, loss='mse', optimizer=None, seed=0, fit=None, tolerance=None):
