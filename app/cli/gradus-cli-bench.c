@@ -69,14 +69,14 @@ bench_log (double seconds, GError **error)
   return object;
 }
 
-static const char *const entry_names[] = { "mlp", "cnn", "transformer", "recording", "log", NULL };
+static const char *const entry_names[] = { "mlp", "cnn", "transformer", "lstm", "recording", "log", NULL };
 
 static JsonObject *
 bench_entry (const char *name, double seconds, GError **error)
 {
   if (g_str_equal (name, "mlp"))
     return bench_network (name, MLP_STEPS, error);
-  if (g_str_equal (name, "cnn") || g_str_equal (name, "transformer"))
+  if (g_str_equal (name, "cnn") || g_str_equal (name, "transformer") || g_str_equal (name, "lstm"))
     return bench_network (name, CNN_STEPS, error);
   return g_str_equal (name, "log") ? bench_log (seconds, error) : gradus_bench_recording (error);
 }

@@ -77,6 +77,23 @@ build_mlp (Builder *b)
   return dense (b, "dense_2", x, 256, CLASSES, FALSE);
 }
 
+/* 28 steps of 28 numbers, as the rows of a small image. */
+static GradusValueId
+build_lstm (Builder *b)
+{
+  GradusValueId y[3] = { GRADUS_NO_VALUE, GRADUS_NO_VALUE, GRADUS_NO_VALUE }, inputs[4];
+
+  inputs[0] = gradus_program_add_input (b->program, "x", GRADUS_DTYPE_FLOAT32,
+                                        gradus_shape (3, (gint64) GRADUS_DIM_BATCH, (gint64) 28, (gint64) 28));
+  inputs[1] = weight (b, "lstm", "kernel", gradus_shape (2, (gint64) 28, (gint64) 512));
+  inputs[2] = weight (b, "lstm", "recurrent_kernel", gradus_shape (2, (gint64) 128, (gint64) 512));
+  inputs[3] = weight (b, "lstm", "bias", gradus_shape (1, (gint64) 512));
+  gradus_program_set_scope (b->program, GRADUS_PHASE_FORWARD, "lstm");
+  add (b, "lstm", NULL, inputs, 4, y);
+  add (b, "step_last", NULL, y, 1, y);
+  return dense (b, "dense", y[0], 128, CLASSES, FALSE);
+}
+
 static GradusValueId
 build_cnn (Builder *b)
 {
@@ -168,12 +185,13 @@ static const struct
   { "mlp", build_mlp },
   { "cnn", build_cnn },
   { "transformer", build_transformer },
+  { "lstm", build_lstm },
 };
 
 const char *const *
 gradus_engine_bench_names (void)
 {
-  static const char *const names[] = { "mlp", "cnn", "transformer", NULL };
+  static const char *const names[] = { "mlp", "cnn", "transformer", "lstm", NULL };
   return names;
 }
 
@@ -224,7 +242,7 @@ gradus_engine_bench_program (const char *name, GError **error)
     {
       if (!b.failed)
         g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
-                     _ ("There is no benchmark “%s” of the engine; take mlp, cnn or transformer."), name);
+                     _ ("There is no benchmark “%s” of the engine; take mlp, cnn, transformer or lstm."), name);
       return NULL;
     }
   labels = gradus_program_add_input (program, "labels", GRADUS_DTYPE_INT32, gradus_shape (1, (gint64) GRADUS_DIM_BATCH));

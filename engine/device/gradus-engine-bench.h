@@ -21,7 +21,7 @@ typedef struct
 } GradusEngineBench;
 
 /* "mlp" (784-512-256-10) and "cnn" (conv 32 and 64 of 3x3, pool, 128, 10 on 28x28), both with Adam and
- * a batch of 64; ended by NULL. */
+ * a batch of 64; "lstm" (28 steps of 28, 128 units); ended by NULL. */
 const char *const *gradus_engine_bench_names (void);
 
 /* The training program of a network, after the passes; output "loss". */
