@@ -117,7 +117,7 @@ gradus_cli_bench (int argc, char **argv)
     return GRADUS_CLI_REFUSED;
   if (argc > 1 && !g_strv_contains (entry_names, argv[1]))
     {
-      gradus_cli_complain (_ ("There is no benchmark “%s”; there are mlp, cnn, transformer, recording and log."),
+      gradus_cli_complain (_ ("There is no benchmark “%s”; there are mlp, cnn, transformer, lstm, recording and log."),
                            argv[1]);
       return GRADUS_CLI_REFUSED;
     }
