@@ -165,12 +165,21 @@ gradus_session_new_in (GradusWorkspace *workspace, GError **error)
 {
   static const GradusRecorderFuncs funcs = { .stalled = on_stalled, .failed = on_failed };
   g_autoptr (GradusSession) self = g_object_new (GRADUS_TYPE_SESSION, NULL);
+  g_autoptr (GError) reason = NULL;
 
   self->workspace = gradus_workspace_ref (workspace);
   self->recorder = gradus_recorder_new (self->workspace, 0, &funcs, self, error);
   if (self->recorder == NULL)
     return NULL;
-  self->thread = g_thread_new ("trainer", session_thread, self);
+  self->thread = g_thread_try_new ("trainer", session_thread, self, &reason);
+  if (self->thread == NULL)
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
+                   _ ("No thread could be started for training: %s. Close other programs, or raise "
+                      "the limits of memory and processes."),
+                   reason->message);
+      return NULL;
+    }
   return g_steal_pointer (&self);
 }
 

@@ -19,6 +19,7 @@ struct _GradusLogKeeper
   pthread_t        thread;
   pthread_mutex_t  lock;
   pthread_cond_t   wake;
+  gboolean         running;
   gboolean         stop;
   gint             ready;
 };
@@ -85,7 +86,9 @@ gradus_log_keeper_new (GradusWorkspace *workspace, GError **error)
   pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
   pthread_cond_init (&self->wake, &attributes);
   pthread_condattr_destroy (&attributes);
-  pthread_create (&self->thread, NULL, keeper_thread, self);
+  self->running = recorder_start_thread (&self->thread, keeper_thread, self, error);
+  if (!self->running)
+    g_clear_pointer (&self, gradus_log_keeper_free);
   return self;
 }
 
@@ -96,7 +99,8 @@ gradus_log_keeper_free (GradusLogKeeper *self)
   self->stop = TRUE;
   pthread_cond_signal (&self->wake);
   pthread_mutex_unlock (&self->lock);
-  pthread_join (self->thread, NULL);
+  if (self->running)
+    pthread_join (self->thread, NULL);
   sqlite3_close_v2 (self->db);
   pthread_cond_destroy (&self->wake);
   pthread_mutex_destroy (&self->lock);

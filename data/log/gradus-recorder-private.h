@@ -208,6 +208,11 @@ void   recorder_run_init_funcs (RecorderRun *run);
 void   recorder_run_free (RecorderRun *run);
 
 gpointer recorder_thread (gpointer data);
+/* pthread_create(), failing with a sentence. */
+gboolean recorder_start_thread (pthread_t *thread,
+                                gpointer (*func) (gpointer data),
+                                gpointer   data,
+                                GError   **error);
 /* Until @at by the monotonic clock, or woken; with the lock. */
 void recorder_wait_until (GradusRecorder *self, gint64 at);
 /* Writes all that waits. Called and returns with the lock held, which is let go meanwhile. */

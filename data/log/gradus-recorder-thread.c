@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include <glib/gi18n-lib.h>
+
 #include "log/gradus-recorder-private.h"
 
 #define WATCHED_US 50000
 #define UNWATCHED_US 100000
 #define LOOK_US 20000
 #define WATCH_LOOK_US G_USEC_PER_SEC
+
+gboolean
+recorder_start_thread (pthread_t *thread,
+                       gpointer (*func) (gpointer data),
+                       gpointer   data,
+                       GError   **error)
+{
+  int code = pthread_create (thread, NULL, func, data);
+
+  if (code == 0)
+    return TRUE;
+  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
+               _ ("No thread could be started for the run log: %s. Close other programs, or raise the "
+                  "limits of memory and processes."),
+               g_strerror (code));
+  return FALSE;
+}
 
 void
 recorder_wait_until (GradusRecorder *self, gint64 at)

@@ -71,12 +71,12 @@ gradus_recorder_new (GradusWorkspace           *workspace,
   self->runs = g_ptr_array_new ();
   init_locks (self);
   if (!recorder_writer_init (&self->writer, workspace, self->capacity, error)
-      || (self->keeper = gradus_log_keeper_new (workspace, error)) == NULL)
+      || (self->keeper = gradus_log_keeper_new (workspace, error)) == NULL
+      || !recorder_start_thread (&self->thread, recorder_thread, self, error))
     {
       recorder_destroy (self);
       return NULL;
     }
-  pthread_create (&self->thread, NULL, recorder_thread, self);
   return self;
 }
 

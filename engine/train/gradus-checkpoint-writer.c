@@ -284,6 +284,7 @@ gradus_checkpoint_writer_new (const char     *workspace,
   GradusCheckpointWriter *self;
   g_autofree char        *path = g_build_filename (workspace, folder, NULL);
   guint8                 *buffer;
+  g_autoptr (GError) reason = NULL;
 
   if (g_mkdir_with_parents (path, 0755) != 0)
     {
@@ -318,8 +319,15 @@ gradus_checkpoint_writer_new (const char     *workspace,
   g_mutex_init (&self->lock);
   g_cond_init (&self->changed);
   find_files (self, step);
-  self->thread = g_thread_new ("checkpoints", thread_main, self);
-  return self;
+  self->thread = g_thread_try_new ("checkpoints", thread_main, self, &reason);
+  if (self->thread != NULL)
+    return self;
+  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
+               _("No thread could be started for writing checkpoints: %s. Close other programs, or "
+                 "raise the limits of memory and processes."),
+               reason->message);
+  gradus_checkpoint_writer_free (self);
+  return NULL;
 }
 
 void
@@ -329,7 +337,8 @@ gradus_checkpoint_writer_free (GradusCheckpointWriter *self)
   self->quit = TRUE;
   g_cond_broadcast (&self->changed);
   g_mutex_unlock (&self->lock);
-  g_thread_join (self->thread);
+  if (self->thread != NULL)
+    g_thread_join (self->thread);
   g_mutex_clear (&self->lock);
   g_cond_clear (&self->changed);
   g_array_unref (self->steps);
