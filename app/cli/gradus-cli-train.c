@@ -9,7 +9,10 @@
 
 #include <glib-unix.h>
 #include <glib/gi18n-lib.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -126,11 +129,27 @@ update_cb (gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
+/* GLib's signal sources start a thread, and end the process where none can be started. */
+static int signal_pipe[2] = { -1, -1 };
+
+static void
+on_signal (int number)
+{
+  int     saved = errno;
+  ssize_t written = write (signal_pipe[1], "", 1);
+
+  (void)written;
+  errno = saved;
+}
+
 static gboolean
-interrupt_cb (gpointer data)
+interrupt_cb (int fd, GIOCondition condition, gpointer data)
 {
   Train *train = data;
+  char   byte = 0;
 
+  if (read (fd, &byte, 1) != 1)
+    return G_SOURCE_CONTINUE;
   if (++train->interrupts > 1)
     {
       gradus_progress_line_clear (train->line);
@@ -149,16 +168,30 @@ static void
 wait_for_end (Train *train)
 {
   guint update = gradus_cli_terminal_width () > 0 ? g_timeout_add (100, update_cb, train) : 0;
-  guint interrupt = g_unix_signal_add (SIGINT, interrupt_cb, train);
-  guint terminate = g_unix_signal_add (SIGTERM, interrupt_cb, train);
-  guint hangup = g_unix_signal_add (SIGHUP, interrupt_cb, train);
+  static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+  struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+  struct sigaction before[G_N_ELEMENTS (signals)];
+  guint            interrupt = 0;
+  gboolean         heard = g_unix_open_pipe (signal_pipe, FD_CLOEXEC, NULL)
+                   && g_unix_set_fd_nonblocking (signal_pipe[0], TRUE, NULL)
+                   && g_unix_set_fd_nonblocking (signal_pipe[1], TRUE, NULL);
 
+  /* Without a pipe a signal ends the process, and the log shows the run as interrupted. */
+  if (heard)
+    {
+      interrupt = g_unix_fd_add (signal_pipe[0], G_IO_IN, interrupt_cb, train);
+      for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
+        sigaction (signals[i], &action, &before[i]);
+    }
   g_main_loop_run (train->loop);
   if (update != 0)
     g_source_remove (update);
-  g_source_remove (interrupt);
-  g_source_remove (terminate);
-  g_source_remove (hangup);
+  if (heard)
+    {
+      for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
+        sigaction (signals[i], &before[i], NULL);
+      g_source_remove (interrupt);
+    }
   gradus_progress_line_clear (train->line);
 }
 

@@ -199,7 +199,7 @@ test_bad_input (void)
 static int
 run_to (const char *arguments, const char *where, char **err)
 {
-  g_autofree char *command = g_strdup_printf ("exec 2>&1 >%s; '%s' %s", where, program, arguments);
+  g_autofree char *command = g_strdup_printf ("exec 2>&1 >%s; exec '%s' %s", where, program, arguments);
   const char      *argv[] = { "bash", "-c", command, NULL };
   g_autoptr (GSubprocessLauncher) launcher =
       g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE);
@@ -246,6 +246,38 @@ test_output (void)
         continue;
       run_to (all[i], " >(exec true)", &none);
       g_assert_cmpstr (none, ==, "");
+    }
+}
+
+/* With too little address space, at whatever point it ends, the program says so and never crashes
+ * or hangs. */
+static void
+test_little_memory (void)
+{
+  g_autofree char *line = example ("line.json");
+  g_autofree char *workspace = g_build_filename (folder, "little-memory", NULL);
+  g_autofree char *arguments =
+      g_strdup_printf ("train '%s' --workspace '%s' --quiet", line, workspace);
+  g_autofree char *whole = NULL;
+  g_autofree char *version = NULL;
+
+  g_assert_cmpint (run_to (arguments, "/dev/null", &whole), ==, 0);
+  if (run_to ("--version", "/dev/null; ulimit -v 600000", &version) != 0)
+    {
+      g_test_skip ("this build needs more address space than is given here");
+      return;
+    }
+  for (guint kib = 80000; kib <= 320000; kib += 20000)
+    {
+      g_autofree char *where = g_strdup_printf ("/dev/null; ulimit -v %u", kib);
+      g_autofree char *err = NULL;
+      int              status = run_to (arguments, where, &err);
+
+      g_test_message ("%u KiB: %d, %s", kib, status, err);
+      /* 127: too little for the libraries themselves. */
+      g_assert_cmpint (status, >=, 0);
+      if (status != 0 && status != 127)
+        g_assert_nonnull (strstr (err, "gradus-cli: "));
     }
 }
 
@@ -593,6 +625,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/refused", test_refused);
   g_test_add_func ("/cli/bad-input", test_bad_input);
   g_test_add_func ("/cli/output", test_output);
+  g_test_add_func ("/cli/little-memory", test_little_memory);
   g_test_add_func ("/cli/train-json", test_train_json);
   g_test_add_func ("/cli/round-trip", test_round_trip);
   g_test_add_func ("/cli/chinese", test_chinese);

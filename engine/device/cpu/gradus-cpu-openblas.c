@@ -4,15 +4,38 @@
 #include "device/cpu/gradus-cpu-openblas.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #define SONAME "libopenblas.so.0"
+
+/* Each thread that calls the library maps a buffer, and where it cannot, tries for ever. */
+#define BUFFER_BYTES ((gsize) 128 << 20)
+
+static gboolean
+has_address_space (void)
+{
+  gsize bytes = (2 * g_get_num_processors () + 1) * BUFFER_BYTES;
+  void *space
+      = mmap (NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+  if (space == MAP_FAILED)
+    return FALSE;
+  munmap (space, bytes);
+  return TRUE;
+}
 
 static gboolean
 load (GradusOpenblas *library)
 {
   void (*set_num_threads) (int) = NULL;
-  void *handle = dlopen (SONAME, RTLD_NOW | RTLD_LOCAL);
+  void *handle = NULL;
 
+  if (!has_address_space ())
+    {
+      g_warning ("The limit of the address space is too low for OpenBLAS, oneDNN does its work");
+      return FALSE;
+    }
+  handle = dlopen (SONAME, RTLD_NOW | RTLD_LOCAL);
   if (handle == NULL)
     {
       g_warning ("OpenBLAS is missing, oneDNN does its work: %s", dlerror ());
