@@ -203,32 +203,41 @@ test_resume_refused (void)
   app_fixture_remove (folder);
 }
 
-/* A resume that cannot begin takes nothing away: here no checkpoint is left, and the model no longer
- * fits the data. */
+/* A resume that cannot begin takes nothing away: of another model, without its device, and when no
+ * checkpoint is left. */
 static void
 test_resume_keeps (void)
 {
+  static const char *const other_model[]
+      = { "fit.epochs=3", "model.config.layers.0.config.batch_shape=[null, 7]", NULL };
+  static const char *const no_device[] = { "fit.epochs=3", "fit.device=nothing", NULL };
+  static const char *const longer[] = { "fit.epochs=3", NULL };
   g_autofree char *folder = app_fixture_folder ();
   g_autoptr (GError) error = NULL;
   g_autoptr (GradusRecipe) recipe = app_fixture_line ("fit.epochs=2", NULL);
   g_autofree char *uuid = train (folder, recipe);
   g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", uuid, NULL);
   g_autoptr (GradusSession) session = gradus_session_new (folder, &error);
-  g_autofree char *again = NULL;
-  g_autoptr (GArray) loss = NULL;
 
   g_assert_no_error (error);
-  app_fixture_remove (checkpoints);
-  again = gradus_session_resume (
-      session, uuid,
-      (const char *const[]){ "fit.epochs=3", "model.config.layers.0.config.batch_shape=[null, 7]",
-                             NULL },
-      &error);
-  g_assert_no_error (error);
-  gradus_session_wait (session);
-  g_assert_cmpint (status_of (folder, uuid), ==, GRADUS_RUN_FAILED);
-  loss = app_fixture_scalars (folder, uuid, "train/loss");
-  g_assert_cmpuint (loss->len, ==, 2 * 28);
+  g_assert_null (gradus_session_resume (session, uuid, other_model, &error));
+  g_assert_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED);
+  g_assert_cmpint (status_of (folder, uuid), ==, GRADUS_RUN_FINISHED);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *again = NULL;
+      g_autoptr (GArray) loss = NULL;
+
+      g_clear_error (&error);
+      if (i == 1)
+        app_fixture_remove (checkpoints);
+      again = gradus_session_resume (session, uuid, i == 0 ? no_device : longer, &error);
+      g_assert_no_error (error);
+      gradus_session_wait (session);
+      g_assert_cmpint (status_of (folder, uuid), ==, GRADUS_RUN_FAILED);
+      loss = app_fixture_scalars (folder, uuid, "train/loss");
+      g_assert_cmpuint (loss->len, ==, 2 * 28);
+    }
   app_fixture_remove (folder);
 }
 
