@@ -33,7 +33,7 @@ PARTS = {
 }
 
 # The engine's modules in their order: each knows only those before it.
-ENGINE_ORDER = ['tensor', 'graph', 'ops', 'passes', 'plan', 'device', 'model', 'train', 'diagnosis', 'exchange']
+ENGINE_ORDER = ['tensor', 'graph', 'ops', 'formula', 'passes', 'plan', 'device', 'model', 'train', 'diagnosis', 'exchange']
 
 LIBRARY_OF_HEADER = [
     (r'^glib(/|\.h|-unix\.h|-object\.h)|^glib-object\.h|^gobject/|^gmodule\.h', 'glib'),
