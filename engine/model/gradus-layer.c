@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "model/gradus-layer.h"
+#include "model/gradus-layer-formula.h"
 
 #include "gradus-philox.h"
 
@@ -27,6 +28,7 @@ static const GradusLayerClass *const classes[] = {
   &gradus_layer_cropping1d,  &gradus_layer_cropping2d, &gradus_layer_cropping3d,
   &gradus_layer_dropout,     &gradus_layer_activation,
   &gradus_layer_add,         &gradus_layer_concatenate,
+  &gradus_layer_formula,
   &gradus_layer_batch_normalization, &gradus_layer_layer_normalization,
   &gradus_layer_rms_normalization, &gradus_layer_group_normalization,
   &gradus_layer_unit_normalization, &gradus_layer_normalization,
@@ -99,6 +101,7 @@ gradus_layer_free (GradusLayer *self)
     {
       g_free (self->args[i].text);
       g_clear_pointer (&self->args[i].floats, g_array_unref);
+      gradus_layer_arg_clear_formula (&self->args[i]);
     }
   g_free (self->args);
   g_free (self);
@@ -405,6 +408,12 @@ read_arg (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, G
       return read_text (spec, config, arg);
     case GRADUS_ARG_FLOATS:
       return read_floats (spec, config, node, arg);
+    case GRADUS_ARG_FORMULA:
+      return read_text (spec, config, arg) && gradus_layer_arg_read_formula (spec, config, arg);
+    case GRADUS_ARG_NAMES:
+      return gradus_layer_arg_read_names (spec, config, arg);
+    case GRADUS_ARG_VARIABLES:
+      return gradus_layer_arg_read_variables (spec, config, arg);
     case GRADUS_ARG_PADDING:
       arg->i = gradus_json_enum (config, spec->name, padding_names, 0);
       break;
@@ -493,7 +502,7 @@ write_layer (const GradusLayer *layer)
   json_object_set_string_member (config, "name", layer->name);
   json_object_set_boolean_member (config, "trainable", layer->trainable);
   gradus_layer_write_args (layer, config);
-  json_object_set_string_member (object, "module", "keras.layers");
+  json_object_set_string_member (object, "module", layer->klass->module != NULL ? layer->klass->module : "keras.layers");
   json_object_set_string_member (object, "class_name", layer->klass->name);
   json_object_set_object_member (object, "config", config);
   json_object_set_null_member (object, "registered_name");
@@ -524,6 +533,13 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
     case GRADUS_ARG_BOOL:
       json_node_set_boolean (node, arg->i != 0);
       break;
+    case GRADUS_ARG_NAMES:
+      json_node_unref (node);
+      return gradus_layer_arg_write_names (arg);
+    case GRADUS_ARG_VARIABLES:
+      json_node_unref (node);
+      return gradus_layer_arg_write_variables (arg);
+    case GRADUS_ARG_FORMULA:
     case GRADUS_ARG_TEXT:
       json_node_set_string (node, arg->text);
       break;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "formula/gradus-formula.h"
 #include "model/gradus-activation.h"
 #include "model/gradus-initializer.h"
 
@@ -27,6 +28,9 @@ typedef enum
   GRADUS_ARG_AXES,        /* ints: one number or a list, each from min to max, or where these are sizes null */
   GRADUS_ARG_TEXT,        /* text: at most max bytes */
   GRADUS_ARG_FLOATS,      /* floats: a number or a list, nested or not, of at most max */
+  GRADUS_ARG_FORMULA,     /* formula, and its text */
+  GRADUS_ARG_NAMES,       /* names: a list of at most max, all different */
+  GRADUS_ARG_VARIABLES,   /* variables: {name: {shape, initializer, trainable}}, at most max */
   GRADUS_ARG_SEED,        /* i; null: no seed of its own */
   GRADUS_ARG_LAYER,       /* layer: a layer inside this one */
   GRADUS_ARG_MERGE_MODE,  /* i: GradusMergeMode; null: GRADUS_MERGE_NONE */
@@ -62,6 +66,15 @@ typedef enum
 
 typedef struct _GradusLayer GradusLayer;
 
+/* A variable that a model's author gives a layer. */
+typedef struct
+{
+  char             *name;
+  GradusShape       shape;
+  GradusInitializer initializer;
+  gboolean          trainable;
+} GradusArgVariable;
+
 typedef struct
 {
   gboolean                is_null;
@@ -71,6 +84,9 @@ typedef struct
   gint64                  ints[GRADUS_MAX_RANK];
   char                   *text;
   GArray                 *floats; /* of double */
+  GradusFormula          *formula; /* owned */
+  GPtrArray              *names;   /* of char *, owned */
+  GArray                 *variables; /* of GradusArgVariable, owned */
   const GradusActivation *activation;
   GradusInitializer       initializer;
   GradusLayer            *layer; /* owned */
@@ -187,6 +203,7 @@ typedef struct
  * @free_time: works on sequences of unknown length (GRADUS_DIM_TIME), although it drops masks; the
  *   layers that do not drop them do anyhow
  * @call: GradusCallFlags
+ * @module: where a file says that it comes from; NULL: keras.layers
  *
  * One row a layer.
  */
@@ -212,6 +229,7 @@ typedef struct
   guint (*n_outputs) (const GradusLayer *layer);
   gboolean free_time;
   guint    call;
+  const char *module;
 } GradusLayerClass;
 
 /* As many inputs may decide on the shapes of weights. */
@@ -277,6 +295,7 @@ extern const GradusLayerClass gradus_layer_up_sampling1d, gradus_layer_up_sampli
     gradus_layer_zero_padding3d, gradus_layer_cropping1d, gradus_layer_cropping2d,
     gradus_layer_cropping3d;
 extern const GradusLayerClass gradus_layer_add, gradus_layer_concatenate;
+extern const GradusLayerClass gradus_layer_formula;
 extern const GradusLayerClass gradus_layer_batch_normalization, gradus_layer_layer_normalization,
     gradus_layer_rms_normalization, gradus_layer_group_normalization, gradus_layer_unit_normalization,
     gradus_layer_normalization, gradus_layer_softmax;

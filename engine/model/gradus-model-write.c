@@ -91,7 +91,7 @@ layer_object (GradusModel *model, guint index)
   GradusLayer *layer = gradus_model_layer_at (model, index);
   JsonObject  *object = json_object_new ();
 
-  json_object_set_string_member (object, "module", "keras.layers");
+  json_object_set_string_member (object, "module", layer->klass->module != NULL ? layer->klass->module : "keras.layers");
   json_object_set_string_member (object, "class_name", layer->klass->name);
   json_object_set_object_member (object, "config", layer_config (layer));
   json_object_set_null_member (object, "registered_name");

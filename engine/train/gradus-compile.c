@@ -199,7 +199,7 @@ add_head (GradusCompiled       *self,
 
   if (!gradus_loss_build (loss, program, head, &losses, error))
     return FALSE;
-  if (head->weights != GRADUS_NO_VALUE)
+  if (head->weights != GRADUS_NO_VALUE && !head->weighs_itself)
     {
       pair[0] = losses;
       pair[1] = head->weights;

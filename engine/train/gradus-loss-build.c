@@ -3,6 +3,7 @@
 
 #include "train/gradus-loss.h"
 
+#include "formula/gradus-formula.h"
 #include "graph/gradus-op.h"
 
 #include <glib/gi18n-lib.h>
@@ -245,6 +246,65 @@ focal (const GradusLoss *self,
                                   error, "gamma", self->gamma, "alpha", self->alpha, NULL);
 }
 
+/* The weight of each row beside the numbers of a row; 1 where there are none. */
+static gboolean
+add_formula_weight (GradusProgram *program, GradusHead *head, gboolean uses, GradusValueId *weight, GError **error)
+{
+  const float one = 1;
+  GradusShape shape = head->shape;
+
+  shape.dims[shape.rank - 1] = 1;
+  if (!uses || head->weights == GRADUS_NO_VALUE)
+    {
+      *weight = gradus_program_add_constant (program, GRADUS_DTYPE_FLOAT32, gradus_shape (0), &one);
+      return TRUE;
+    }
+  head->weighs_itself = TRUE;
+  *weight = head->weights;
+  return gradus_program_add_node (program, "reshape", 0, weight, 1, weight, error, "shape", shape.rank, shape.dims,
+                                  NULL);
+}
+
+/* @value, which may have axes of 1, over the output's shape, then the mean of each row. */
+static gboolean
+mean_of_rows (GradusProgram *program, const GradusHead *head, GradusValueId value, GradusValueId *losses, GError **error)
+{
+  const GradusShape *shape = &gradus_program_value (program, value)->type.shape;
+  const gint64       last = head->shape.rank - 1;
+  const float        nothing = 0;
+  GradusValueId      pair[2] = { value, GRADUS_NO_VALUE }, zero;
+
+  if (!gradus_shape_equal (shape, &head->shape))
+    {
+      zero = gradus_program_add_constant (program, GRADUS_DTYPE_FLOAT32, gradus_shape (0), &nothing);
+      pair[1] = head->output;
+      if (!gradus_program_add_node (program, "broadcast_like", 0, (GradusValueId[]){ zero, head->output }, 2, &pair[1],
+                                    error, NULL)
+          || !gradus_program_add_node (program, "add", 0, pair, 2, &value, error, NULL))
+        return FALSE;
+    }
+  return gradus_program_add_node (program, "reduce_mean", 0, &value, 1, losses, error, "axes", 1u, &last, NULL);
+}
+
+static gboolean
+formula (const GradusLoss *self,
+         GradusProgram    *program,
+         GradusHead       *head,
+         GradusValueId     prediction,
+         gboolean          weighs,
+         GradusValueId    *losses,
+         GError          **error)
+{
+  static const char *const  names[] = { "y", "p", "w", NULL };
+  GradusValueId             in[3] = { head->targets, prediction, GRADUS_NO_VALUE }, value;
+  g_autoptr (GradusFormula) parsed = gradus_formula_parse (self->formula, error);
+
+  return parsed != NULL
+         && add_formula_weight (program, head, weighs && gradus_formula_uses (parsed, "w"), &in[2], error)
+         && gradus_formula_build (parsed, program, names, in, &value, error)
+         && mean_of_rows (program, head, value, losses, error);
+}
+
 static gboolean
 values (const GradusLoss *self,
         GradusProgram    *program,
@@ -270,6 +330,8 @@ values (const GradusLoss *self,
     case GRADUS_LOSS_CTC:
       inputs[1] = head->labels;
       break;
+    case GRADUS_LOSS_FORMULA:
+      g_assert_not_reached ();
     case GRADUS_LOSS_PLAIN:
       if (g_str_equal (self->klass->op, "huber"))
         return gradus_program_add_node (program, "huber", 0, inputs, 2, losses, error, "delta",
@@ -288,6 +350,10 @@ gradus_loss_values (const GradusLoss *self,
                     GradusValueId    *losses,
                     GError          **error)
 {
+  GradusHead copy = *head;
+
+  if (self->klass->kind == GRADUS_LOSS_FORMULA)
+    return formula (self, program, &copy, prediction, FALSE, losses, error);
   return values (self, program, head, prediction, logits, NULL, losses, error);
 }
 
@@ -316,6 +382,7 @@ gradus_loss_build (const GradusLoss *self,
 
   head->labels = head->targets = head->weights = head->valid = GRADUS_NO_VALUE;
   head->n_classes = head->n_labels = 0;
+  head->weighs_itself = FALSE;
   if (!normalise (program, head, error) || !add_target (self, program, head, error))
     return FALSE;
   rows = self->klass->kind == GRADUS_LOSS_CTC ? gradus_shape (1, (gint64) GRADUS_DIM_BATCH)
@@ -327,6 +394,8 @@ gradus_loss_build (const GradusLoss *self,
   if (!add_mask (program, head, &rows, error))
     return FALSE;
   head->prediction = head->output;
+  if (self->klass->kind == GRADUS_LOSS_FORMULA)
+    return formula (self, program, head, head->output, TRUE, losses, error);
   /* The loss makes the softmax anyhow: the layer's own need not run in a step. */
   return values (self, program, head, head->output, head->logits,
                  self->from_logits ? NULL : &head->prediction, losses, error);

@@ -3,6 +3,7 @@
 
 #include "train/gradus-loss.h"
 
+#include "formula/gradus-formula.h"
 #include "graph/gradus-op.h"
 
 #include <glib/gi18n-lib.h>
@@ -32,6 +33,9 @@ static const GradusLossClass classes[] = {
   PLAIN ("cosine_similarity", NULL, "CosineSimilarity"),
   { GRADUS_LOSS_CTC, "ctc", NULL, "CTC", "ctc" },
 };
+static const GradusLossClass formula_class = { GRADUS_LOSS_FORMULA, "formula", NULL, "Formula", NULL };
+/* What a formula of a loss is about. */
+static const char *const formula_names[] = { "y", "p", "w", NULL };
 
 const char *const *
 gradus_loss_names (void)
@@ -97,7 +101,8 @@ find (GradusLoss *self, GradusJsonObject *cursor, const char *key, const char *n
 static gboolean
 is_crossentropy (const GradusLoss *self)
 {
-  return self->klass->kind != GRADUS_LOSS_CTC && self->klass->kind != GRADUS_LOSS_PLAIN;
+  return self->klass->kind != GRADUS_LOSS_CTC && self->klass->kind != GRADUS_LOSS_PLAIN &&
+         self->klass->kind != GRADUS_LOSS_FORMULA;
 }
 
 static gboolean
@@ -148,6 +153,24 @@ read_config (GradusLoss *self, GradusJsonObject *config)
   return gradus_json_end (config, NULL);
 }
 
+static gboolean
+read_formula (GradusLoss *self, GradusJsonObject *object)
+{
+  const char               *text = gradus_json_string (object, "formula", NULL);
+  g_autoptr (GError)        error = NULL;
+  g_autoptr (GradusFormula) formula = NULL;
+
+  if (text == NULL)
+    return FALSE;
+  formula = gradus_formula_parse (text, &error);
+  if (formula == NULL || !gradus_formula_check_names (formula, formula_names, &error))
+    gradus_json_refuse (object, "formula", "%s", error->message);
+  else if (!gradus_formula_uses (formula, "p"))
+    gradus_json_refuse (object, "formula", _("The formula of a loss must use the prediction “p”."));
+  *self = (GradusLoss){ .klass = &formula_class, .delta = 1, .formula = g_intern_string (text) };
+  return gradus_json_end (object, NULL);
+}
+
 gboolean
 gradus_loss_read (GradusLoss *self, GradusJsonObject *object, const char *key)
 {
@@ -162,7 +185,8 @@ gradus_loss_read (GradusLoss *self, GradusJsonObject *object, const char *key)
     return find (self, object, key, gradus_json_string (object, key, NULL));
   if ((inner = gradus_json_object (object, key)) == NULL)
     return FALSE;
-  gradus_json_unavailable (inner, "formula", NULL);
+  if (gradus_json_has (inner, "formula"))
+    return read_formula (self, inner);
   gradus_json_ignore (inner, "module", "registered_name", NULL);
   gradus_json_require (inner, "class_name", NULL);
   if (!find (self, inner, "class_name", gradus_json_string (inner, "class_name", NULL)))
@@ -203,6 +227,13 @@ gradus_loss_write (const GradusLoss *self)
   JsonObject *object;
   JsonNode   *node;
 
+  if (self->klass->kind == GRADUS_LOSS_FORMULA)
+    {
+      json_object_set_string_member (config, "formula", self->formula);
+      node = json_node_new (JSON_NODE_OBJECT);
+      json_node_take_object (node, config);
+      return node;
+    }
   if (json_object_get_size (config) == 0)
     {
       json_object_unref (config);

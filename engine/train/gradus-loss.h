@@ -16,6 +16,7 @@ typedef enum
   GRADUS_LOSS_CATEGORICAL_FOCAL,
   GRADUS_LOSS_CTC,
   GRADUS_LOSS_PLAIN, /* prediction and target, one op */
+  GRADUS_LOSS_FORMULA,
 } GradusLossKind;
 
 typedef struct
@@ -35,6 +36,7 @@ typedef struct
   gboolean               ignores; /* ignore_class was given */
   gint64                 ignore_class;
   double                 delta, gamma, alpha;
+  const char            *formula; /* interned; of y, p and w */
   gboolean               balances; /* apply_class_balancing */
 } GradusLoss;
 
@@ -42,7 +44,9 @@ typedef struct
 const char *const *gradus_loss_names (void);
 /* The loss of that name or class with the arguments' defaults; FALSE if there is none. */
 gboolean gradus_loss_find (GradusLoss *self, const char *name);
-/* The loss at @key of @object: a name, or {"class_name", "config"}. Refuses through the cursor. */
+/* The loss at @key of @object: a name, {"class_name", "config"}, or {"formula": "mean(square(y - p) * w)"} in the
+ * targets y, the predictions p (both of the output's shape) and the weight w of each sample, 1 where the data has none; what
+ * it leaves of a row is averaged. Refuses through the cursor. */
 gboolean  gradus_loss_read  (GradusLoss *self, GradusJsonObject *object, const char *key);
 JsonNode *gradus_loss_write (const GradusLoss *self);
 
@@ -67,6 +71,7 @@ typedef struct
   GradusValueId targets;    /* float32 of the output's shape, or GRADUS_NO_VALUE */
   GradusValueId prediction; /* as metrics take it */
   GradusValueId weights;    /* float32 [rows], an input; or GRADUS_NO_VALUE */
+  gboolean      weighs_itself; /* the loss has the weights in it already */
   GradusValueId valid;      /* 1 or 0, float32 [rows]: rows that count; or GRADUS_NO_VALUE */
   gint64        n_classes;  /* 0 if targets are no labels */
   gint64        n_labels;   /* labels a sample */
