@@ -116,8 +116,27 @@ draw_triangle (GtkSnapshot *snapshot, double x, double y, const GdkRGBA *color)
   cairo_destroy (cr);
 }
 
+/* Beside the mark at @px, unless an earlier label, which ends at @label_end, stands there. */
 static void
-draw_mark (GradusChartFrame *self, GtkSnapshot *snapshot, GradusMark *mark, gboolean spans)
+draw_mark_label (GradusChartFrame *self, GtkSnapshot *snapshot, GradusMark *mark, double px, double *label_end)
+{
+  const GradusPlot *plot = &self->chart->plot;
+  g_autoptr (PangoLayout) layout = gradus_draw_layout (GTK_WIDGET (self), gradus_mark_get_label (mark), FALSE);
+  gboolean before;
+  double   left;
+  int      width;
+
+  pango_layout_get_pixel_size (layout, &width, NULL);
+  before = px + 8 + width > plot->left + plot->width;
+  left = before ? px - 8 - width : px + 8;
+  if (left < *label_end)
+    return;
+  *label_end = left + width;
+  gradus_draw_text (snapshot, layout, before ? px - 8 : px + 8, plot->top + 2, before ? 1.0 : 0.0, &self->chart->palette.dim);
+}
+
+static void
+draw_mark (GradusChartFrame *self, GtkSnapshot *snapshot, GradusMark *mark, gboolean spans, double *label_end)
 {
   GradusChart      *chart = self->chart;
   const GradusPlot *plot = &chart->plot;
@@ -140,29 +159,20 @@ draw_mark (GradusChartFrame *self, GtkSnapshot *snapshot, GradusMark *mark, gboo
   gradus_draw_dashes (snapshot, px0, plot->top + TRIANGLE_HEIGHT, plot->height - TRIANGLE_HEIGHT, TRUE, &color);
   draw_triangle (snapshot, px0 + 0.5, plot->top - 1, &color);
   if (chart->mark_labels && gradus_mark_get_label (mark) != NULL)
-    {
-      g_autoptr (PangoLayout) layout
-          = gradus_draw_layout (GTK_WIDGET (self), gradus_mark_get_label (mark), FALSE);
-      int width;
-
-      pango_layout_get_pixel_size (layout, &width, NULL);
-      if (px0 + 8 + width > plot->left + plot->width)
-        gradus_draw_text (snapshot, layout, px0 - 8, plot->top + 2, 1.0, &chart->palette.dim);
-      else
-        gradus_draw_text (snapshot, layout, px0 + 8, plot->top + 2, 0.0, &chart->palette.dim);
-    }
+    draw_mark_label (self, snapshot, mark, px0, label_end);
 }
 
 static void
 draw_marks (GradusChartFrame *self, GtkSnapshot *snapshot, gboolean spans)
 {
   GListModel *marks = self->chart->marks;
+  double      label_end = -G_MAXDOUBLE;
 
   for (guint i = 0; marks != NULL && i < g_list_model_get_n_items (marks); i++)
     {
       g_autoptr (GradusMark) mark = g_list_model_get_item (marks, i);
 
-      draw_mark (self, snapshot, mark, spans);
+      draw_mark (self, snapshot, mark, spans, &label_end);
     }
 }
 

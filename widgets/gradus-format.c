@@ -160,6 +160,12 @@ gradus_format_duration (double seconds)
   if (!isfinite (seconds) || fabs (seconds) > 1e15)
     return format_special (isfinite (seconds) ? INFINITY : seconds);
 
+  if (seconds > 0 && seconds < 0.95)
+    {
+      g_autofree char *tenths = gradus_format_fixed (MAX (seconds, 0.05), 1);
+
+      return g_strconcat (tenths, GRADUS_NO_BREAK_SPACE, _("s"), NULL);
+    }
   whole = (gint64) floor (fabs (seconds) + 0.5);
   if (whole >= 3600)
     return g_strdup_printf ("%" G_GINT64_FORMAT ":%02d:%02d", whole / 3600, (int) (whole / 60 % 60),

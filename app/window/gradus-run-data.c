@@ -133,7 +133,9 @@ rebuild_marks (GradusRunData *self)
 
       if (event->kind != GRADUS_EVENT_INTERVENTION || event->severity == GRADUS_SEVERITY_ERROR)
         continue;
-      mark = gradus_mark_new (self->run, event->step, _("by hand"),
+      /* A chart of the learning rate says why it bends; pauses and stops are marks alone. */
+      mark = gradus_mark_new (self->run, event->step,
+                              g_str_equal (event->subject, "learning_rate") ? _("by hand") : NULL,
                               gradus_words_message (event->message));
       g_list_store_append (self->marks, mark);
     }

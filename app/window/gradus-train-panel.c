@@ -13,6 +13,7 @@
 
 /* A live option goes out once the hand has rested so long. */
 #define SETTLE_MS 250
+#define RATE_STEP 0.30103 /* log10 (2) */
 #define N_METERS 5
 
 struct _GradusTrainPanel
@@ -94,6 +95,19 @@ send_rate_cb (gpointer data)
     return;
   self->sent_rate = pow (10, gtk_adjustment_get_value (self->rate_adjustment));
   gradus_workbench_set_option (self->workbench, self->item, "learning_rate", self->sent_rate);
+}
+
+/* One click beside the knob is a step of two, up or down: what a jump there would do ruins a run. A drag
+ * comes in many small moves. */
+static gboolean
+rate_moves_cb (GtkRange *range, GtkScrollType scroll, double value, GradusTrainPanel *self)
+{
+  double now = gtk_adjustment_get_value (self->rate_adjustment);
+
+  if (scroll != GTK_SCROLL_JUMP || fabs (value - now) <= RATE_STEP)
+    return GDK_EVENT_PROPAGATE;
+  gtk_adjustment_set_value (self->rate_adjustment, value > now ? now + RATE_STEP : now - RATE_STEP);
+  return GDK_EVENT_STOP;
 }
 
 static void
@@ -537,6 +551,7 @@ gradus_train_panel_init (GradusTrainPanel *self)
   self->memory = gradus_memory_bar_new (_("Memory"));
   gtk_box_append (GTK_BOX (self->memory_section), self->memory);
 
+  g_signal_connect (self->rate_scale, "change-value", G_CALLBACK (rate_moves_cb), self);
   g_signal_connect_swapped (self->rate_adjustment, "value-changed", G_CALLBACK (rate_changed_cb),
                             self);
   g_signal_connect_swapped (self->clip_adjustment, "value-changed", G_CALLBACK (clip_changed_cb),

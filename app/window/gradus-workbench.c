@@ -256,6 +256,8 @@ describe_outcome (GradusRunItem *item)
 
   if (info->status == GRADUS_RUN_FAILED)
     return g_strdup (_("The run failed. Its log and its last checkpoint are kept."));
+  if (info->status == GRADUS_RUN_STOPPED)
+    return g_strdup (_("Stopped and kept. Resume goes on from here."));
   if (!isnan (info->validation_accuracy))
     return g_strdup_printf (_("Validation loss %s, accuracy %s."), loss, accuracy);
   if (!isnan (info->validation_loss))

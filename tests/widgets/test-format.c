@@ -56,6 +56,9 @@ test_numbers (void)
   check (gradus_format_count (G_MININT64), "\u22129\u00a0223\u00a0372\u00a0036\u00a0854\u00a0775\u00a0808");
   check (gradus_format_count (-999), "\u2212999");
   check (gradus_format_duration (59.6), "01:00");
+  check (gradus_format_duration (0), "00:00");
+  check (gradus_format_duration (0.32), "0.3\u00a0s");
+  check (gradus_format_duration (0.001), "0.1\u00a0s");
   check (gradus_format_duration (NAN), "NaN");
 }
 
