@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const GradusLayerClass *const classes[] = {
+  &gradus_layer_activity_regularization,
   &gradus_layer_input,       &gradus_layer_rescaling,
   &gradus_layer_flatten,     &gradus_layer_reshape,
   &gradus_layer_dense,       &gradus_layer_conv1d,
@@ -427,6 +428,10 @@ read_arg (const GradusArgSpec *spec, GradusJsonObject *config, JsonNode *node, G
       return read_activation (spec, config, node, arg);
     case GRADUS_ARG_INITIALIZER:
       return gradus_initializer_read (&arg->initializer, config, spec->name, node);
+    case GRADUS_ARG_REGULARIZER:
+      return gradus_regularizer_read (&arg->regularizer, config, spec->name, node);
+    case GRADUS_ARG_CONSTRAINT:
+      return gradus_constraint_read (&arg->constraint, config, spec->name, node);
     case GRADUS_ARG_SEED:
       arg->i = gradus_json_int (config, spec->name, G_MININT64, G_MAXINT64, 0);
       break;
@@ -588,6 +593,12 @@ write_arg (const GradusArgSpec *spec, const GradusArg *arg)
     case GRADUS_ARG_INITIALIZER:
       json_node_unref (node);
       return gradus_initializer_write (&arg->initializer);
+    case GRADUS_ARG_REGULARIZER:
+      json_node_unref (node);
+      return gradus_regularizer_write (&arg->regularizer);
+    case GRADUS_ARG_CONSTRAINT:
+      json_node_unref (node);
+      return gradus_constraint_write (&arg->constraint);
     case GRADUS_ARG_LAYER:
       json_node_unref (node);
       return write_layer (arg->layer);
@@ -627,6 +638,31 @@ gradus_layer_arg (const GradusLayer *self, const char *name)
     if (g_str_equal (self->klass->args[i].name, name))
       return &self->args[i];
   g_assert_not_reached ();
+}
+
+const GradusArg *
+gradus_layer_find_arg (const GradusLayer *self, const char *name)
+{
+  for (guint i = 0; self->klass->args != NULL && self->klass->args[i].name != NULL; i++)
+    if (g_str_equal (self->klass->args[i].name, name))
+      return self->klass->args[i].kind == GRADUS_ARG_ONLY || self->args[i].is_null ? NULL
+                                                                                   : &self->args[i];
+  return NULL;
+}
+
+const GradusArg *
+gradus_layer_weight_arg (const GradusLayer *self, const char *weight, const char *what)
+{
+  const char      *slash = strrchr (weight, '/');
+  const char      *last = slash != NULL ? slash + 1 : weight;
+  g_autofree char *own = g_strdup_printf ("%s_%s", last, what);
+  const GradusArg *arg = gradus_layer_find_arg (self, own);
+  g_autofree char *shorter = NULL;
+
+  if (arg != NULL || !g_str_has_suffix (last, "_kernel"))
+    return arg;
+  shorter = g_strdup_printf ("%.*s_%s", (int) (strlen (last) - strlen ("_kernel")), last, what);
+  return gradus_layer_find_arg (self, shorter);
 }
 
 GradusValueId

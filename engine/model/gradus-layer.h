@@ -3,7 +3,9 @@
 
 #include "formula/gradus-formula.h"
 #include "model/gradus-activation.h"
+#include "model/gradus-constraint.h"
 #include "model/gradus-initializer.h"
+#include "model/gradus-regularizer.h"
 
 G_BEGIN_DECLS
 
@@ -31,6 +33,8 @@ typedef enum
   GRADUS_ARG_FORMULA,     /* formula, and its text */
   GRADUS_ARG_NAMES,       /* names: a list of at most max, all different */
   GRADUS_ARG_VARIABLES,   /* variables: {name: {shape, initializer, trainable}}, at most max */
+  GRADUS_ARG_REGULARIZER,
+  GRADUS_ARG_CONSTRAINT,
   GRADUS_ARG_SEED,        /* i; null: no seed of its own */
   GRADUS_ARG_LAYER,       /* layer: a layer inside this one */
   GRADUS_ARG_MERGE_MODE,  /* i: GradusMergeMode; null: GRADUS_MERGE_NONE */
@@ -90,6 +94,8 @@ typedef struct
   const GradusActivation *activation;
   GradusInitializer       initializer;
   GradusLayer            *layer; /* owned */
+  GradusRegularizer       regularizer;
+  GradusConstraint        constraint;
 } GradusArg;
 
 typedef struct
@@ -261,6 +267,12 @@ gboolean     gradus_layer_read_args (GradusLayer *self, GradusJsonObject *config
 void         gradus_layer_write_args (const GradusLayer *self, JsonObject *config);
 
 const GradusArg *gradus_layer_arg (const GradusLayer *self, const char *name);
+/* The argument @name; NULL if the class has none or if it is null. */
+const GradusArg *gradus_layer_find_arg (const GradusLayer *self, const char *name);
+/* What Keras calls the regulariser or constraint (@what: “regularizer”, “constraint”) of a weight:
+ * “kernel_regularizer” of kernel, “recurrent_regularizer” of recurrent_kernel; of a weight in a part
+ * of the layer (“query/kernel”) that of its last name. NULL: none. */
+const GradusArg *gradus_layer_weight_arg (const GradusLayer *self, const char *weight, const char *what);
 
 /* The variable called "layer/@name" as a value of the program. */
 GradusValueId gradus_layer_weight (const GradusLayer *self, GradusLayerBuild *build, const char *name);
@@ -280,7 +292,8 @@ gboolean      gradus_layer_axes_last (GradusLayerBuild *build, guint32 mask, gbo
 
 /* The rows of the families. */
 extern const GradusLayerClass gradus_layer_input, gradus_layer_dense, gradus_layer_activation,
-    gradus_layer_flatten, gradus_layer_reshape, gradus_layer_rescaling, gradus_layer_dropout;
+    gradus_layer_flatten, gradus_layer_reshape, gradus_layer_rescaling, gradus_layer_dropout,
+    gradus_layer_activity_regularization;
 extern const GradusLayerClass gradus_layer_conv1d, gradus_layer_conv2d, gradus_layer_conv3d,
     gradus_layer_depthwise_conv1d, gradus_layer_depthwise_conv2d, gradus_layer_separable_conv1d,
     gradus_layer_separable_conv2d, gradus_layer_conv1d_transpose, gradus_layer_conv2d_transpose;

@@ -24,9 +24,9 @@
   { "activation", GRADUS_ARG_ACTIVATION, "\"linear\"", 0, 0 },                                     \
   { "use_bias", GRADUS_ARG_BOOL, "true", 0, 0 },                                                   \
   { "bias_initializer", GRADUS_ARG_INITIALIZER, "\"zeros\"", 0, 0 },                               \
-  { "bias_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                           \
-  { "activity_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                       \
-  { "bias_constraint", GRADUS_ARG_ONLY, "null", 0, 0 }
+  { "bias_regularizer", GRADUS_ARG_REGULARIZER, "null", 0, 0 },                                           \
+  { "activity_regularizer", GRADUS_ARG_REGULARIZER, "null", 0, 0 },                                       \
+  { "bias_constraint", GRADUS_ARG_CONSTRAINT, "null", 0, 0 }
 /* What Keras 2 wrote of the class that these were derived from. */
 #define INHERITED                                                                                  \
   { "groups", GRADUS_ARG_ONLY, "1", 0, 0 },                                                        \

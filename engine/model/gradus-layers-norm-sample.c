@@ -54,10 +54,10 @@ has (const GradusLayer *layer, const char *flag)
   { "scale", GRADUS_ARG_BOOL, "true", 0, 0 },                           \
   { "beta_initializer", GRADUS_ARG_INITIALIZER, "\"zeros\"", 0, 0 },    \
   { "gamma_initializer", GRADUS_ARG_INITIALIZER, "\"ones\"", 0, 0 },    \
-  { "beta_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                \
-  { "gamma_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },               \
-  { "beta_constraint", GRADUS_ARG_ONLY, "null", 0, 0 },                 \
-  { "gamma_constraint", GRADUS_ARG_ONLY, "null", 0, 0 }
+  { "beta_regularizer", GRADUS_ARG_REGULARIZER, "null", 0, 0 },                \
+  { "gamma_regularizer", GRADUS_ARG_REGULARIZER, "null", 0, 0 },               \
+  { "beta_constraint", GRADUS_ARG_CONSTRAINT, "null", 0, 0 },                 \
+  { "gamma_constraint", GRADUS_ARG_CONSTRAINT, "null", 0, 0 }
 
 static guint
 gamma_and_beta (const GradusLayer *layer, const GradusShape *input, GradusWeightSpec *weights)

@@ -64,6 +64,9 @@ gboolean     gradus_model_read_call        (GradusModel        *model,
 gboolean     gradus_model_read_batch_shape (GradusJsonObject *config, const char *key, GradusShape *shape);
 void         gradus_model_check_policy     (GradusJsonObject *config);
 
+/* What the layer's activity regulariser says of the output just built. */
+gboolean gradus_model_build_activity (const GradusLayer *layer, GradusLayerBuild *build, GError **error);
+
 gboolean gradus_model_find_layer (GradusModel *self, const char *name, guint *layer);
 
 G_END_DECLS

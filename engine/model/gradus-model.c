@@ -507,6 +507,8 @@ make_call (GradusModel *model, guint index, GradusLayerBuild *build, const Gradu
   if (!build_call (model, index, build, input_dtypes, error) ||
       (layer->klass->mask == GRADUS_MASK_PASSES && !pass_mask (build, error)))
     return FALSE;
+  if (!gradus_model_build_activity (layer, build, error))
+    return FALSE;
   made[index].outputs[0] = build->output;
   memcpy (&made[index].outputs[1], build->states, sizeof build->states);
   made[index].logits = build->logits;

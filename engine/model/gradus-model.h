@@ -83,6 +83,28 @@ gboolean gradus_model_build (GradusModel       *model,
                              GradusValueId     *masks,
                              GError           **error);
 
+/**
+ * gradus_model_build_penalties:
+ * @penalty: (out): the sum of what all regularisers of the model say, a scalar to be added to the
+ *   loss; GRADUS_NO_VALUE where there are none
+ *
+ * After gradus_model_build(), for whose activities it includes the regularisers. As in Keras those of
+ * weights that are not trained count nothing.
+ */
+gboolean gradus_model_build_penalties (GradusModel   *model,
+                                       GradusProgram *program,
+                                       GradusValueId *penalty,
+                                       GError       **error);
+/* Appends what the constraint of the variable called @name, "layer/variable", makes of it; nothing
+ * where it has none. Comes after its update. */
+gboolean gradus_model_build_constraint (GradusModel   *model,
+                                        GradusProgram *program,
+                                        const char    *name,
+                                        GError       **error);
+/* The first layer whose training depends on which samples are in a batch together, as
+ * BatchNormalization's; NULL if there is none. */
+const char *gradus_model_batch_dependent (GradusModel *model);
+
 /* Appends what a training step leaves behind beside the optimizer's work (moving averages), for the
  * nodes that gradus_model_build() made with @training. Comes last in the program, in the phase
  * GRADUS_PHASE_UPDATE, so that a step that is refused changes nothing. */
