@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/gradus-program-private.h"
 
-static const char *const phase_names[] = { "forward", "backward", "update" };
+static const char *const phase_names[] = { "forward", "backward", "update", "statistics" };
 static const char *const role_names[] = { "weight", "statistic", "optimizer" };
 
 static void

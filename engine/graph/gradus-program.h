@@ -40,6 +40,7 @@ typedef enum
   GRADUS_VARIABLE_WEIGHT,     /* trainable */
   GRADUS_VARIABLE_STATISTIC,  /* moving mean and variance: a weight that is not trained */
   GRADUS_VARIABLE_OPTIMIZER,  /* moments, velocity */
+  GRADUS_VARIABLE_GRADIENT,   /* sums of gradients within one step; in no checkpoint */
 } GradusVariableRole;
 
 typedef enum
@@ -47,6 +48,7 @@ typedef enum
   GRADUS_PHASE_FORWARD,
   GRADUS_PHASE_BACKWARD,
   GRADUS_PHASE_UPDATE,
+  GRADUS_PHASE_STATISTICS, /* what layers keep of a batch; its time counts to the update's */
 } GradusPhase;
 
 typedef struct

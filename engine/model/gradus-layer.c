@@ -645,8 +645,10 @@ gradus_layer_find_arg (const GradusLayer *self, const char *name)
 {
   for (guint i = 0; self->klass->args != NULL && self->klass->args[i].name != NULL; i++)
     if (g_str_equal (self->klass->args[i].name, name))
-      return self->klass->args[i].kind == GRADUS_ARG_ONLY || self->args[i].is_null ? NULL
-                                                                                   : &self->args[i];
+      return self->klass->args[i].kind == GRADUS_ARG_ONLY ||
+                     self->klass->args[i].kind == GRADUS_ARG_UNUSED || self->args[i].is_null
+                 ? NULL
+                 : &self->args[i];
   return NULL;
 }
 
@@ -659,10 +661,23 @@ gradus_layer_weight_arg (const GradusLayer *self, const char *weight, const char
   const GradusArg *arg = gradus_layer_find_arg (self, own);
   g_autofree char *shorter = NULL;
 
-  if (arg != NULL || !g_str_has_suffix (last, "_kernel"))
-    return arg;
-  shorter = g_strdup_printf ("%.*s_%s", (int) (strlen (last) - strlen ("_kernel")), last, what);
-  return gradus_layer_find_arg (self, shorter);
+  if (arg == NULL && g_str_has_suffix (last, "_kernel"))
+    {
+      shorter = g_strdup_printf ("%.*s_%s", (int) (strlen (last) - strlen ("_kernel")), last, what);
+      arg = gradus_layer_find_arg (self, shorter);
+    }
+  /* Of a layer inside this one it says so itself; without a layer of its own for the way back the
+   * first does. */
+  for (guint i = n_args (self->klass); arg == NULL && i-- > 0;)
+    {
+      const GradusLayer *inner = self->klass->args[i].kind == GRADUS_ARG_LAYER ? self->args[i].layer
+                                                                               : NULL;
+      gboolean back = g_str_equal (self->klass->args[i].name, "backward_layer");
+
+      if (inner != NULL && (!back || g_str_has_prefix (weight, "backward_")))
+        return gradus_layer_weight_arg (inner, weight, what);
+    }
+  return arg;
 }
 
 GradusValueId

@@ -18,8 +18,8 @@
 #define MULTIPLIER { "depth_multiplier", GRADUS_ARG_INT, "1", 1, 1 << 16 }
 #define KERNEL(kernel)                                                                             \
   { kernel "_initializer", GRADUS_ARG_INITIALIZER, "\"glorot_uniform\"", 0, 0 },                   \
-  { kernel "_regularizer", GRADUS_ARG_ONLY, "null", 0, 0 },                                        \
-  { kernel "_constraint", GRADUS_ARG_ONLY, "null", 0, 0 }
+  { kernel "_regularizer", GRADUS_ARG_REGULARIZER, "null", 0, 0 },                                        \
+  { kernel "_constraint", GRADUS_ARG_CONSTRAINT, "null", 0, 0 }
 #define FINISH                                                                                     \
   { "activation", GRADUS_ARG_ACTIVATION, "\"linear\"", 0, 0 },                                     \
   { "use_bias", GRADUS_ARG_BOOL, "true", 0, 0 },                                                   \

@@ -17,10 +17,10 @@
   { "recurrent_initializer", GRADUS_ARG_INITIALIZER, "\"orthogonal\"", 0, 0 },  \
   { "bias_initializer", GRADUS_ARG_INITIALIZER, "\"zeros\"", 0, 0 }
 #define REST                                                                    \
-  ONLY ("kernel_regularizer", "null"), ONLY ("recurrent_regularizer", "null"),  \
-  ONLY ("bias_regularizer", "null"), ONLY ("activity_regularizer", "null"),     \
-  ONLY ("kernel_constraint", "null"), ONLY ("recurrent_constraint", "null"),    \
-  ONLY ("bias_constraint", "null"),                                             \
+  { "kernel_regularizer", GRADUS_ARG_REGULARIZER, "null", 0, 0 }, { "recurrent_regularizer", GRADUS_ARG_REGULARIZER, "null", 0, 0 },  \
+  { "bias_regularizer", GRADUS_ARG_REGULARIZER, "null", 0, 0 }, { "activity_regularizer", GRADUS_ARG_REGULARIZER, "null", 0, 0 },     \
+  { "kernel_constraint", GRADUS_ARG_CONSTRAINT, "null", 0, 0 }, { "recurrent_constraint", GRADUS_ARG_CONSTRAINT, "null", 0, 0 },    \
+  { "bias_constraint", GRADUS_ARG_CONSTRAINT, "null", 0, 0 },                                             \
   { "dropout", GRADUS_ARG_FLOAT, "0.0", 0, 0.999999 },                          \
   { "recurrent_dropout", GRADUS_ARG_FLOAT, "0.0", 0, 0.999999 },                \
   { "seed", GRADUS_ARG_SEED, "null", 0, 0 },                                    \

@@ -146,8 +146,10 @@ unused_name (GradusModel *model, const GradusLayerClass *klass)
 static gboolean
 is_taken (const GradusLayerClass *klass, const char *name)
 {
-  static const char *const values[] = { "learning_rate", "momentum",      "clip",     "step", "loss",
-                                        "loss_sum",      "gradient_norm", "target/0", NULL };
+  static const char *const values[] = { "learning_rate", "momentum",      "clip",     "step",
+                                        "loss",          "loss_sum",      "target/0", "gradient_norm",
+                                        "penalty",       "weight_decay",  "sum_keep", "sum_weight",
+                                        "sum_factor",    NULL };
 
   return (klass == &gradus_layer_input && g_strv_contains (values, name)) ||
          g_str_equal (name, "optimizer") || g_str_has_prefix (name, "optimizer/") ||

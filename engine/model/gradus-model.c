@@ -568,11 +568,11 @@ gradus_model_build_updates (GradusModel *model, GradusProgram *program, GError *
       layer = gradus_model_layer_at (model, index);
       if (g_strcmp0 (layer->klass->update_op, node->op->name) != 0)
         continue;
-      gradus_program_set_scope (program, GRADUS_PHASE_UPDATE, layer->name);
+      gradus_program_set_scope (program, GRADUS_PHASE_STATISTICS, layer->name);
       if (!layer->klass->update (layer, program, node, error))
         return FALSE;
     }
-  gradus_program_set_scope (program, GRADUS_PHASE_UPDATE, NULL);
+  gradus_program_set_scope (program, GRADUS_PHASE_STATISTICS, NULL);
   return TRUE;
 }
 

@@ -107,7 +107,7 @@ const char *gradus_model_batch_dependent (GradusModel *model);
 
 /* Appends what a training step leaves behind beside the optimizer's work (moving averages), for the
  * nodes that gradus_model_build() made with @training. Comes last in the program, in the phase
- * GRADUS_PHASE_UPDATE, so that a step that is refused changes nothing. */
+ * GRADUS_PHASE_STATISTICS, so that a step that is refused changes nothing. */
 gboolean gradus_model_build_updates (GradusModel *model, GradusProgram *program, GError **error);
 
 /* Fills weights and statistics by the layers' initialisers, keyed by (seed, variable's name). */

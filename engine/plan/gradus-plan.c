@@ -220,7 +220,7 @@ lay_out_persistent (GradusPlan *self)
         case GRADUS_VALUE_VARIABLE:
           place->offset = variables;
           variables += bytes;
-          if (value->role == GRADUS_VARIABLE_OPTIMIZER)
+          if (value->role >= GRADUS_VARIABLE_OPTIMIZER)
             self->memory.optimizer += bytes;
           break;
         case GRADUS_VALUE_HYPER:

@@ -227,6 +227,16 @@ gradus_checkpoint_tensor (GradusCheckpoint *self, guint i)
   return &g_array_index (self->tensors.tensors, GradusTensorView, i);
 }
 
+/* The tensor called @name as it is used: where the run kept an average of it, that. */
+static const GradusTensorView *
+used (GradusCheckpoint *self, const char *name)
+{
+  g_autofree char        *average = g_strdup_printf ("optimizer/%s/average", name);
+  const GradusTensorView *view = gradus_safetensors_find (&self->tensors, average);
+
+  return view != NULL && self->step > 0 ? view : gradus_safetensors_find (&self->tensors, name);
+}
+
 gboolean
 gradus_checkpoint_restore (GradusCheckpoint *self,
                            GradusVariables  *variables,
@@ -240,9 +250,9 @@ gradus_checkpoint_restore (GradusCheckpoint *self,
       const char             *name = gradus_variables_name (variables, i, &role, &type);
       const GradusTensorView *view;
 
-      if (role == GRADUS_VARIABLE_OPTIMIZER && !optimizer)
+      if (role == GRADUS_VARIABLE_GRADIENT || (role == GRADUS_VARIABLE_OPTIMIZER && !optimizer))
         continue;
-      view = gradus_safetensors_find (&self->tensors, name);
+      view = optimizer ? gradus_safetensors_find (&self->tensors, name) : used (self, name);
       if (view == NULL || view->dtype != type.dtype ||
           !gradus_shape_equal (&view->shape, &type.shape))
         {
@@ -295,8 +305,12 @@ gradus_checkpoint_export_safetensors (GradusCheckpoint *self, const char *path, 
     {
       GradusTensorView *view = &g_array_index (self->tensors.tensors, GradusTensorView, i);
 
-      if (!g_str_has_prefix (view->name, "optimizer/"))
-        g_array_append_val (views, *view);
+      GradusTensorView  copy = *view;
+
+      if (g_str_has_prefix (view->name, "optimizer/"))
+        continue;
+      copy.data = used (self, view->name)->data;
+      g_array_append_val (views, copy);
     }
   g_ptr_array_add (parts, g_byte_array_free_to_bytes (gradus_safetensors_header (
                               (GradusTensorView *) views->data, views->len, metadata)));

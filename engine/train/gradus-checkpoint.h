@@ -39,7 +39,8 @@ JsonObject             *gradus_checkpoint_extras (GradusCheckpoint *self); /* bo
 GradusModel            *gradus_checkpoint_model  (GradusCheckpoint *self, GError **error); /* transfer full */
 guint                   gradus_checkpoint_n_tensors (GradusCheckpoint *self);
 const GradusTensorView *gradus_checkpoint_tensor (GradusCheckpoint *self, guint i);
-/* Copies weights and statistics, and with @optimizer the optimizer state, into the store. Names, types
+/* Copies weights and statistics, without @optimizer the moving averages of the weights where the run
+ * kept them (as what it evaluated), and with @optimizer the optimizer state, into the store. Names, types
  * and shapes must agree. */
 gboolean                gradus_checkpoint_restore (GradusCheckpoint *self, GradusVariables *variables, gboolean optimizer, GError **error);
 

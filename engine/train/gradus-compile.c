@@ -341,8 +341,6 @@ add_forward (GradusCompiled       *self,
   self->batch_sums = g_new0 (double, self->n_sums);
   if (by_class)
     take_class_weights (self, heads);
-  if (training)
-    gradus_program_add_output (program, "loss", *loss);
   return TRUE;
 }
 
@@ -365,6 +363,10 @@ finish (GradusCompiled *self, GradusProgram *program, GradusModel *model, GError
     self->inputs[i] = gradus_program_find (self->program,
                                            gradus_model_input (model, i, NULL, NULL));
   self->loss = gradus_program_find (self->program, "loss");
+  self->penalty = gradus_program_find (self->program, "penalty");
+  self->keep = gradus_program_find (self->program, "sum_keep");
+  self->weight = gradus_program_find (self->program, "sum_weight");
+  self->factor = gradus_program_find (self->program, "sum_factor");
   self->norm = gradus_program_find (self->program, "gradient_norm");
   for (guint i = 0; i < self->n_heads; i++)
     {
@@ -382,6 +384,26 @@ finish (GradusCompiled *self, GradusProgram *program, GradusModel *model, GError
       self->gradients[i] = gradus_program_find (self->program, gradient);
       self->squares[i] = gradus_program_find (self->program, square);
     }
+  return TRUE;
+}
+
+/* What regularisers say; added to @loss, the mean of a training step, which then is an output. */
+static gboolean
+add_penalties (GradusProgram *program, GradusModel *model, GradusValueId *loss, GError **error)
+{
+  GradusValueId pair[2];
+
+  if (!gradus_model_build_penalties (model, program, &pair[1], error))
+    return FALSE;
+  if (pair[1] != GRADUS_NO_VALUE)
+    gradus_program_add_output (program, "penalty", pair[1]);
+  if (loss == NULL)
+    return TRUE;
+  pair[0] = *loss;
+  if (pair[1] != GRADUS_NO_VALUE &&
+      !gradus_program_add_node (program, "add", 0, pair, 2, loss, error, NULL))
+    return FALSE;
+  gradus_program_add_output (program, "loss", *loss);
   return TRUE;
 }
 
@@ -434,6 +456,31 @@ add_gradients (GradusCompiled *self, GradusProgram *program, GradusValueId loss,
   return FALSE;
 }
 
+/* From here on a gradient is the mean over all samples of the batches that make one step. */
+static gboolean
+accumulate (GradusCompiled *self, GradusProgram *program, GArray *variables, GError **error)
+{
+  gradus_program_set_scope (program, GRADUS_PHASE_BACKWARD, NULL);
+  for (guint i = 0; i < self->n_gradients; i++)
+    {
+      g_autofree char   *name = g_strdup_printf ("optimizer/%s/sum", self->names[i]);
+      GradusValueId      variable = g_array_index (variables, GradusValueId, i);
+      GradusValueType    type = gradus_program_value (program, variable)->type;
+      const GradusValueId inputs[] = {
+        gradus_program_add_variable (program, name, GRADUS_VARIABLE_GRADIENT, type.dtype, type.shape),
+        self->gradients[i],
+        gradus_program_add_hyper (program, "sum_keep", 0),
+        gradus_program_add_hyper (program, "sum_weight", 1),
+        gradus_program_add_hyper (program, "sum_factor", 1),
+      };
+
+      if (!gradus_program_add_node (program, "accumulate", 0, inputs, 5, &self->gradients[i], error,
+                                    NULL))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 add_norm (GradusCompiled *self, GradusProgram *program, GradusValueId *norm, GError **error)
 {
@@ -479,6 +526,7 @@ add_scale (GradusProgram *program, GradusValueId norm, GradusValueId limit, Grad
 static gboolean
 add_updates (GradusCompiled       *self,
              GradusProgram        *program,
+             GradusModel          *model,
              GradusTrainerOptions *options,
              GArray               *variables,
              GradusValueId         norm,
@@ -495,20 +543,21 @@ add_updates (GradusCompiled       *self,
     return FALSE;
   for (guint i = 0; i < self->n_gradients; i++)
     {
-      g_autofree char    *layer = g_path_get_dirname (self->names[i]);
-      GradusOptimizerStep step = { program, self->names[i],
-                                   g_array_index (variables, GradusValueId, i), self->gradients[i],
-                                   scale, options->optimizer.args };
+      g_autofree char *layer = g_path_get_dirname (self->names[i]);
+      GradusValueId    gradient = self->gradients[i];
 
       gradus_program_set_scope (program, GRADUS_PHASE_UPDATE, layer);
-      if (options->clip == GRADUS_CLIP_VALUE && !clip_value (program, &step.gradient, limit, error))
+      if (options->clip == GRADUS_CLIP_VALUE && !clip_value (program, &gradient, limit, error))
         return FALSE;
       if (options->clip == GRADUS_CLIP_NORM &&
           (!gradus_program_add_node (program, "global_norm", 0, &self->squares[i], 1, &own, error,
                                      NULL) ||
-           !add_scale (program, own, limit, &step.scale, error)))
+           !add_scale (program, own, limit, &scale, error)))
         return FALSE;
-      if (!options->optimizer.klass->step (&step, error))
+      if (!gradus_optimizer_build (&options->optimizer, program, self->names[i],
+                                   g_array_index (variables, GradusValueId, i), gradient, scale,
+                                   error) ||
+          !gradus_model_build_constraint (model, program, self->names[i], error))
         return FALSE;
     }
   return TRUE;
@@ -527,9 +576,11 @@ gradus_compile_train (GradusCompiled       *self,
 
   *self = (GradusCompiled){ 0 };
   return add_forward (self, program, model, options, binding, TRUE, &loss, error) &&
+         add_penalties (program, model, &loss, error) &&
          add_gradients (self, program, loss, variables, error) &&
+         (options->accumulate == 1 || accumulate (self, program, variables, error)) &&
          add_norm (self, program, &norm, error) &&
-         add_updates (self, program, options, variables, norm, error) &&
+         add_updates (self, program, model, options, variables, norm, error) &&
          gradus_model_build_updates (model, program, error) &&
          finish (self, program, model, error);
 }
@@ -546,6 +597,7 @@ gradus_compile_evaluate (GradusCompiled       *self,
 
   *self = (GradusCompiled){ 0 };
   return add_forward (self, program, model, options, binding, FALSE, &loss, error) &&
+         add_penalties (program, model, NULL, error) &&
          finish (self, program, model, error);
 }
 

@@ -70,7 +70,10 @@ typedef struct
 /**
  * GradusCompiled:
  * @program: after the passes
- * @loss: mean of the batch, of all heads (training)
+ * @loss: mean of the batch, of all heads, and what regularisers add (training)
+ * @penalty: what regularisers add; GRADUS_NO_VALUE: nothing
+ * @keep, @weight, @factor: hypers of a program that accumulates: whether the sum of gradients goes on
+ *   (0: begins anew), what the next gradient is multiplied by, and what makes a mean of the sum
  * @scores: losses of heads and metrics; @n_sums: numbers that they keep together
  * @loss_weights: of each head, for the total of an evaluation; the caller may change them
  * @class_weights: by class, for training; NULL for none; of "balanced" the caller fills them
@@ -87,7 +90,8 @@ typedef struct
   guint          n_inputs;
   GradusCompiledHead heads[GRADUS_MAX_HEADS];
   guint          n_heads;
-  GradusValueId  loss;
+  GradusValueId  loss, penalty;
+  GradusValueId  keep, weight, factor;
   GradusScore   *scores;
   guint          n_scores, n_sums;
   double         loss_weights[GRADUS_MAX_HEADS];
@@ -101,8 +105,9 @@ typedef struct
   GradusValueId *predictions;
 } GradusCompiled;
 
-/* forward, loss, gradients, norm (phases forward and backward), then the optimizer's steps and
- * what layers keep (phase update) */
+/* forward, loss, gradients, their sum over the batches that are accumulated, norm (phases forward
+ * and backward), then the optimizer's steps and constraints (phase update) and what layers keep
+ * (phase statistics) */
 gboolean gradus_compile_train    (GradusCompiled       *self,
                                   GradusModel          *model,
                                   GradusTrainerOptions *options,

@@ -23,6 +23,8 @@ gradus_run_evaluation (GradusTrainer       *trainer,
 {
   const GradusBatch *batch;
   GError            *inner = NULL;
+  double             penalty = 0;
+  float              value = 0;
 
   gradus_sums_reset (sums, compiled);
   if (!source->funcs->seek (source, 0, 0, error))
@@ -41,10 +43,15 @@ gradus_run_evaluation (GradusTrainer       *trainer,
           !gradus_sums_read (compiled, execution, error))
         return FALSE;
       gradus_sums_add (sums, compiled);
+      if (compiled->penalty != GRADUS_NO_VALUE &&
+          !gradus_execution_read (execution, compiled->penalty, &value, sizeof value, error))
+        return FALSE;
+      penalty += value * batch->n_samples;
       sums->samples += batch->n_samples;
     }
-  sums->loss = sums->samples > 0 ? gradus_total_loss (compiled, sums->values) * (double) sums->samples
-                                 : 0;
+  sums->loss = sums->samples > 0
+                   ? gradus_total_loss (compiled, sums->values) * (double) sums->samples + penalty
+                   : 0;
   if (inner == NULL)
     return TRUE;
   g_propagate_error (error, inner);

@@ -93,6 +93,38 @@ read_early_stopping (GradusTrainerOptions *self, GradusJsonObject *fit)
   gradus_json_end (object, NULL);
 }
 
+/* Keras's ReduceLROnPlateau. */
+static void
+read_plateau (GradusTrainerOptions *self, GradusJsonObject *fit)
+{
+  g_autoptr (GradusJsonObject) object = gradus_json_object (fit, "reduce_on_plateau");
+
+  if (object == NULL)
+    return;
+  self->reduce = TRUE;
+  self->reduce_monitor = read_monitor (self, object, "validation/loss");
+  self->reduce_factor = gradus_json_double (object, "factor", 0, 0.9999999, 0.1);
+  self->reduce_patience = gradus_json_int (object, "patience", 0, 1000000, 10);
+  self->reduce_min_delta = gradus_json_double (object, "min_delta", 0, 1e30, 1e-4);
+  self->reduce_mode = gradus_json_enum (object, "mode", mode_names, GRADUS_MODE_AUTO);
+  self->cooldown = gradus_json_int (object, "cooldown", 0, 1000000, 0);
+  self->min_lr = gradus_json_double (object, "min_lr", 0, 1e6, 0);
+  gradus_json_end (object, NULL);
+}
+
+/* The optimizer keeps the average; "ema" is the short way to ask for it. */
+static void
+read_ema (GradusTrainerOptions *self, GradusJsonObject *fit)
+{
+  g_autoptr (GradusJsonObject) object = gradus_json_object (fit, "ema");
+
+  if (object == NULL)
+    return;
+  self->optimizer.use_ema = TRUE;
+  self->optimizer.ema_momentum = gradus_json_double (object, "decay", 0, 1, 0.99);
+  gradus_json_end (object, NULL);
+}
+
 static void
 read_fit (GradusTrainerOptions *self, GradusJsonObject *fit)
 {
@@ -115,11 +147,12 @@ read_fit (GradusTrainerOptions *self, GradusJsonObject *fit)
                                     gradus_json_string (fit, "precision", "precision"));
   if (gradus_json_enum (fit, "rematerialize", remat, 0) > 0)
     gradus_json_refuse_unavailable (fit, "rematerialize", "rematerialize");
-  if (gradus_json_int (fit, "accumulate", 1, G_MAXINT32, 1) > 1)
-    gradus_json_refuse_unavailable (fit, "accumulate", "accumulate");
-  if (gradus_json_int (fit, "warmup_steps", 0, G_MAXINT64, 0) > 0)
-    gradus_json_refuse_unavailable (fit, "warmup_steps", "warmup_steps");
-  gradus_json_unavailable (fit, "ema", "reduce_on_plateau", "memory_budget", NULL);
+  self->accumulate = gradus_json_int (fit, "accumulate", 1, 1000000,
+                                      MAX (1, self->optimizer.accumulate));
+  self->warmup_steps = gradus_json_int (fit, "warmup_steps", 0, 1000000000000, 0);
+  read_plateau (self, fit);
+  read_ema (self, fit);
+  gradus_json_unavailable (fit, "memory_budget", NULL);
 }
 
 static void
@@ -149,6 +182,21 @@ read_checkpoints (GradusTrainerOptions *self, GradusJsonObject *checkpoints)
   self->monitor = read_monitor (self, checkpoints, "validation/loss");
   self->mode = gradus_json_enum (checkpoints, "mode", mode_names, GRADUS_MODE_AUTO);
   gradus_json_unavailable (checkpoints, "disk_budget", NULL);
+}
+
+static JsonObject *
+write_plateau (GradusTrainerOptions *self)
+{
+  JsonObject *object = json_object_new ();
+
+  json_object_set_string_member (object, "monitor", self->reduce_monitor);
+  json_object_set_double_member (object, "factor", self->reduce_factor);
+  json_object_set_int_member (object, "patience", self->reduce_patience);
+  json_object_set_double_member (object, "min_delta", self->reduce_min_delta);
+  json_object_set_string_member (object, "mode", mode_names[self->reduce_mode]);
+  json_object_set_int_member (object, "cooldown", self->cooldown);
+  json_object_set_double_member (object, "min_lr", self->min_lr);
+  return object;
 }
 
 static JsonObject *
@@ -183,6 +231,12 @@ write_fit (GradusTrainerOptions *self)
       json_object_set_boolean_member (stop, "restore_best", self->restore_best);
       json_object_set_object_member (fit, "early_stopping", stop);
     }
+  if (self->accumulate > 1)
+    json_object_set_int_member (fit, "accumulate", self->accumulate);
+  if (self->warmup_steps > 0)
+    json_object_set_int_member (fit, "warmup_steps", self->warmup_steps);
+  if (self->reduce)
+    json_object_set_object_member (fit, "reduce_on_plateau", write_plateau (self));
   json_object_set_string_member (fit, "on_nonfinite", nonfinite_names[self->on_nonfinite]);
   return fit;
 }
@@ -261,7 +315,9 @@ gradus_trainer_options_free (GradusTrainerOptions *options)
 {
   gradus_heads_clear (&options->heads);
   g_free (options->device);
+  gradus_optimizer_clear (&options->optimizer);
   g_free (options->stop_monitor);
+  g_free (options->reduce_monitor);
   g_free (options->monitor);
   g_free (options);
 }

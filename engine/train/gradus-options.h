@@ -47,6 +47,13 @@ struct _GradusTrainerOptions
   double          min_delta;
   GradusMode      stop_mode;
   gboolean        restore_best;
+  gint64          accumulate;   /* batches a step; 1: none are put together */
+  gint64          warmup_steps; /* before the schedule begins */
+  gboolean        reduce;       /* reduce_on_plateau */
+  char           *reduce_monitor;
+  double          reduce_factor, reduce_min_delta, min_lr;
+  gint64          reduce_patience, cooldown;
+  GradusMode      reduce_mode;
   /* log */
   gint64          scalars_every, histograms_every, per_layer_every;
   /* checkpoints */

@@ -75,19 +75,26 @@ option_changed (GradusTrainer *self, const char *subject, const char *data)
   intervention (self, subject, N_("An option was changed while the run was on."), data);
 }
 
-static void
-set_hyper (GradusTrainer *self, GradusHyper *hyper, double value)
+void
+gradus_trainer_option_changed (GradusTrainer *self, const char *subject, double before, double value)
 {
   char from[G_ASCII_DTOSTR_BUF_SIZE], to[G_ASCII_DTOSTR_BUF_SIZE];
   g_autofree char *data = NULL;
-  float            before = gradus_execution_get_hyper (self->train_execution, hyper->id);
 
-  gradus_execution_set_hyper (self->train_execution, hyper->id, value);
   /* In the digits that a float32 has: 0.001, not 0.0010000000474974513. */
   data = g_strdup_printf ("{\"from\": %s, \"to\": %s}",
                           g_ascii_formatd (from, sizeof from, "%.7g", before),
                           g_ascii_formatd (to, sizeof to, "%.7g", value));
-  option_changed (self, hyper->name, data);
+  option_changed (self, subject, data);
+}
+
+static void
+set_hyper (GradusTrainer *self, GradusHyper *hyper, double value)
+{
+  float before = gradus_execution_get_hyper (self->train_execution, hyper->id);
+
+  gradus_execution_set_hyper (self->train_execution, hyper->id, value);
+  gradus_trainer_option_changed (self, hyper->name, before, value);
 }
 
 /* Every hyper called @name, or ending in "/@suffix". */
@@ -155,10 +162,11 @@ set_option (GradusTrainer *self, const char *option, double value)
     const char *option, *name, *suffix;
     double      min, max;
   } live[] = {
-    { "learning_rate", "learning_rate", NULL, 0, 1e6 },
+    { "learning_rate", NULL, NULL, 0, 1e6 },
     { "clip", "clip", NULL, 0, 1e30 },
     { "momentum", "momentum", NULL, 0, 1 },
     { "dropout", NULL, "/rate", 0, 0.999 },
+    { "weight_decay", "weight_decay", NULL, 0, 1e6 },
   };
 
   if (option == NULL)
@@ -179,19 +187,21 @@ set_option (GradusTrainer *self, const char *option, double value)
     {
       if (!g_str_equal (option, live[i].option))
         continue;
+      if (i == 0 && isnan (value))
+        return gradus_trainer_set_rate (self, value);
       if (!(value >= live[i].min && value <= live[i].max))
         return out_of_range (option, live[i].min, live[i].max);
       if (g_str_equal (option, "clip") && value == 0 && self->options->clip == GRADUS_CLIP_VALUE)
         return g_strdup (N_("Clipping by value cannot be switched off in a run: 0 would make every "
                            "gradient 0."));
+      if (i == 0)
+        return gradus_trainer_set_rate (self, value);
       if (set_hypers (self, live[i].name, live[i].suffix, value))
         return NULL;
       return g_strdup_printf (_("This run has no %s to change."), option);
     }
-  if (g_str_equal (option, "weight_decay"))
-    return g_strdup_printf (_("This run has no %s to change."), option);
   return g_strdup_printf (_("There is no live option “%s”; there are learning_rate, clip, momentum, "
-                            "dropout, batch_size and threads."),
+                            "weight_decay, dropout, batch_size and threads."),
                           option);
 }
 

@@ -42,11 +42,12 @@ allocate_host (GradusTrainer *self, GError **error)
       gradus_variables_name (self->variables, i, &role, &type);
       bytes = gradus_shape_count (&type.shape) * gradus_dtype_size (type.dtype);
       largest = MAX (largest, bytes);
-      if (self->best_weights != NULL && role != GRADUS_VARIABLE_OPTIMIZER &&
+      if (self->best_weights != NULL && role < GRADUS_VARIABLE_OPTIMIZER &&
           (self->best_weights[i] = g_try_malloc0 (MAX (1, bytes))) == NULL)
         goto no_memory;
     }
-  if ((self->host = g_try_malloc0 (largest)) != NULL)
+  if ((self->host = g_try_malloc0 (largest)) != NULL &&
+      (!self->options->optimizer.use_ema || (self->other = g_try_malloc0 (largest)) != NULL))
     return TRUE;
 no_memory:
   g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
@@ -66,7 +67,8 @@ variable_bytes (GradusTrainer *self)
       GradusValueType    type;
 
       gradus_variables_name (self->variables, i, &role, &type);
-      bytes += gradus_shape_count (&type.shape) * gradus_dtype_size (type.dtype);
+      if (role != GRADUS_VARIABLE_GRADIENT)
+        bytes += gradus_shape_count (&type.shape) * gradus_dtype_size (type.dtype);
     }
   return bytes;
 }
@@ -101,7 +103,8 @@ start (GradusTrainer *self, GError **error)
       !(self->evaluate_execution = gradus_execution_new (self->evaluate_plan, self->variables,
                                                          device, error)))
     return FALSE;
-  if (!gradus_model_initialize (self->config.model, self->variables, self->config.seed, error))
+  if (!gradus_model_initialize (self->config.model, self->variables, self->config.seed, error) ||
+      !gradus_optimizer_initialize (&self->options->optimizer, self->variables, error))
     return FALSE;
   if (self->options->heads.balanced &&
       !gradus_balance_classes (&self->train, &self->binding, self->config.train, error))
@@ -117,7 +120,8 @@ count_batches (GradusTrainer *self)
   gint64 n = self->config.train->funcs->n_batches (self->config.train);
   gint64 wanted = self->options->steps_per_epoch;
 
-  return wanted > 0 ? MIN (n, wanted) : n;
+  /* Of steps, not of batches. */
+  return wanted > 0 && wanted < n ? MIN (n, wanted * self->options->accumulate) : n;
 }
 
 static gboolean
@@ -149,24 +153,109 @@ read_float (GradusTrainer *self, GradusValueId id, double *value, GError **error
   return TRUE;
 }
 
-/* Forward and backward, and what they say. */
+/* The key of the random numbers of a batch: each that is put together with others draws its own. */
+static guint64
+draw_key (GradusTrainer *self, guint batch)
+{
+  return (guint64) self->step * self->options->accumulate + batch + 1;
+}
+
+/* What the loss of the batch is the mean over: its rows that count. With several heads, each with a
+ * count of its own, the samples stand for all. */
+static double
+batch_weight (GradusTrainer *self, const GradusBatch *batch)
+{
+  return self->train.n_heads == 1 ? self->train.batch_sums[self->train.scores[0].offset + 1]
+                                  : batch->n_samples;
+}
+
+/* The gradients are weighted by their true counts: what comes out is the mean over all batches. */
+static void
+set_weights (GradusTrainer *self, double weight, const GradusStepResult *result)
+{
+  GradusExecution *execution = self->train_execution;
+  double           sum = result->weight + weight;
+
+  gradus_execution_set_hyper (execution, self->train.keep, result->batches > 0);
+  gradus_execution_set_hyper (execution, self->train.weight, weight);
+  gradus_execution_set_hyper (execution, self->train.factor, sum > 0 ? 1 / sum : 0);
+}
+
+/* The sums of the batches before this one are in @self. */
+static void
+add_sums (GradusTrainer *self, const GradusStepResult *result)
+{
+  for (guint i = 0; i < self->train.n_sums; i++)
+    {
+      self->step_sums[i] = self->train.batch_sums[i] + (result->batches > 0 ? self->step_sums[i] : 0);
+      self->train.batch_sums[i] = self->step_sums[i];
+    }
+}
+
+static gboolean
+read_means (GradusTrainer *self, double weight, GradusStepResult *result, GError **error)
+{
+  double sum = result->weight + weight, share = sum > 0 ? weight / sum : 0, loss, penalty = 0;
+
+  if (!read_float (self, self->train.norm, &result->norm, error) ||
+      !read_float (self, self->train.loss, &loss, error) ||
+      (self->train.penalty != GRADUS_NO_VALUE &&
+       !read_float (self, self->train.penalty, &penalty, error)))
+    return FALSE;
+  if (result->batches > 0)
+    {
+      loss = result->loss + (loss - result->loss) * share;
+      penalty = result->penalty + (penalty - result->penalty) * share;
+    }
+  result->loss = loss;
+  result->penalty = penalty;
+  result->weight = sum;
+  return TRUE;
+}
+
+static gboolean
+run_phases (GradusTrainer *self, GradusStepResult *result, GradusPhase first, GradusPhase last, GError **error)
+{
+  gint64 nanoseconds[3];
+
+  if (!gradus_execution_run_phases (self->train_execution, result->sizes, self->config.seed,
+                                    result->key, first, last, error))
+    return FALSE;
+  gradus_execution_times (self->train_execution, nanoseconds);
+  for (guint i = 0; i < 3; i++)
+    result->phases[i] += nanoseconds[i] / 1e9;
+  return TRUE;
+}
+
+/* Forward and backward of one of the step's batches, and what they say. */
 static gboolean
 run_gradients (GradusTrainer *self, const GradusBatch *batch, GradusStepResult *result, GError **error)
 {
   GradusExecution *execution = self->train_execution;
+  gboolean         several = self->options->accumulate > 1;
+  double           weight = batch->n_samples;
 
-  result->n = batch->n_samples;
+  result->n += batch->n_samples;
+  result->key = draw_key (self, result->batches);
   result->sizes = gradus_binding_sizes (&self->binding, batch);
   if (self->step_hyper != GRADUS_NO_VALUE)
     gradus_execution_set_hyper (execution, self->step_hyper, self->step + 1);
   if (!gradus_check_labels (&self->train, &self->binding, batch, error) ||
       !gradus_set_batch (execution, &self->train, &self->binding, batch, error) ||
-      !gradus_execution_run_phases (execution, result->sizes, self->config.seed, self->step + 1,
-                                    GRADUS_PHASE_FORWARD, GRADUS_PHASE_BACKWARD, error) ||
-      !read_float (self, self->train.loss, &result->loss, error) ||
-      !read_float (self, self->train.norm, &result->norm, error))
+      !run_phases (self, result, GRADUS_PHASE_FORWARD,
+                   several ? GRADUS_PHASE_FORWARD : GRADUS_PHASE_BACKWARD, error) ||
+      !gradus_sums_read (&self->train, execution, error))
     return FALSE;
-  return gradus_sums_read (&self->train, execution, error);
+  /* How many rows count is known after the forward part alone. */
+  if (several)
+    {
+      weight = batch_weight (self, batch);
+      set_weights (self, weight, result);
+      add_sums (self, result);
+      if (!run_phases (self, result, GRADUS_PHASE_BACKWARD, GRADUS_PHASE_BACKWARD, error))
+        return FALSE;
+    }
+  return read_means (self, weight, result, error);
 }
 
 /* Whether to take the step all the same; the weights are as they were. */
@@ -211,17 +300,12 @@ judge_nonfinite (GradusTrainer *self, const GradusStepResult *result, gboolean *
 static gboolean
 run_update (GradusTrainer *self, GradusStepResult *result, GError **error)
 {
-  gint64 nanoseconds[3];
+  /* What layers keep of a batch was kept with each of several. */
+  GradusPhase last = self->options->accumulate == 1 ? GRADUS_PHASE_STATISTICS : GRADUS_PHASE_UPDATE;
 
-  gradus_execution_times (self->train_execution, nanoseconds);
-  result->phases[0] = nanoseconds[0] / 1e9;
-  result->phases[1] = nanoseconds[1] / 1e9;
-  if (!gradus_execution_run_phases (self->train_execution, result->sizes, self->config.seed,
-                                    self->step + 1, GRADUS_PHASE_UPDATE, GRADUS_PHASE_UPDATE,
-                                    error))
+  gradus_trainer_apply_rate (self);
+  if (!run_phases (self, result, GRADUS_PHASE_UPDATE, last, error))
     return FALSE;
-  gradus_execution_times (self->train_execution, nanoseconds);
-  result->phases[2] = nanoseconds[2] / 1e9;
   self->step++;
   self->sums.samples += result->n;
   self->sums.loss += result->loss * result->n;
@@ -229,35 +313,71 @@ run_update (GradusTrainer *self, GradusStepResult *result, GError **error)
   return TRUE;
 }
 
-/* One batch. @more: FALSE when the epoch has no further one. */
+/* The next batch of a step; NULL without an error: the epoch has no further one. */
+static const GradusBatch *
+next_batch (GradusTrainer *self, GradusStepResult *result, GError **error)
+{
+  GradusBatchSource *source = self->config.train;
+  gint64             begun = g_get_monotonic_time ();
+  const GradusBatch *batch = source->funcs->next (source, error);
+
+  result->input_wait += (g_get_monotonic_time () - begun) / 1e6;
+  return batch;
+}
+
+/* One of the batches of a step: its gradients, and what layers keep of it. */
+static gboolean
+take_batch (GradusTrainer *self, const GradusBatch *batch, GradusStepResult *result, gboolean *take, GError **error)
+{
+  if (!run_gradients (self, batch, result, error) || !judge_nonfinite (self, result, take, error))
+    return FALSE;
+  if (*take && self->options->accumulate > 1 &&
+      !run_phases (self, result, GRADUS_PHASE_STATISTICS, GRADUS_PHASE_STATISTICS, error))
+    return FALSE;
+  result->batches++;
+  return TRUE;
+}
+
+/* The batches of one step, @accumulate of them or what the epoch still has. @take: FALSE when they
+ * are to be left out. */
+static gboolean
+gather (GradusTrainer *self, GradusStepResult *result, gboolean *more, gboolean *take, GError **error)
+{
+  *take = TRUE;
+  while (*take && result->batches < self->options->accumulate && self->position < self->n_batches)
+    {
+      g_autoptr (GError) inner = NULL;
+      const GradusBatch *batch = next_batch (self, result, &inner);
+
+      if (inner != NULL)
+        {
+          g_propagate_error (error, g_steal_pointer (&inner));
+          return FALSE;
+        }
+      if ((*more = batch != NULL) == FALSE)
+        return TRUE;
+      self->position++;
+      if (batch->n_samples > 0 && !take_batch (self, batch, result, take, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* One step. @more: FALSE when the epoch has no further batch. */
 static gboolean
 take_step (GradusTrainer *self, gboolean *more, GError **error)
 {
-  GradusBatchSource *source = self->config.train;
-  GradusStepResult   result = { .begun = g_get_monotonic_time () };
-  GError            *inner = NULL;
-  const GradusBatch *batch = source->funcs->next (source, &inner);
-  gboolean           take;
+  GradusStepResult result = { .begun = g_get_monotonic_time () };
+  gint64           position = self->position;
+  gboolean         take;
 
-  result.input_wait = (g_get_monotonic_time () - result.begun) / 1e6;
-  *more = batch != NULL;
-  if (inner != NULL)
+  if (!gather (self, &result, more, &take, error))
     {
-      g_propagate_error (error, inner);
+      /* Nothing of the step was taken. */
+      self->position = position;
       return FALSE;
     }
-  if (batch == NULL)
-    return TRUE;
-  self->position++;
-  if (batch->n_samples == 0)
-    return TRUE;
-  if (!run_gradients (self, batch, &result, error) ||
-      !judge_nonfinite (self, &result, &take, error))
-    {
-      self->position--;
-      return FALSE;
-    }
-  if (!take)
+  if (!take || result.batches == 0)
     return TRUE;
   if (!run_update (self, &result, error) || !gradus_trainer_record_step (self, &result, error))
     return FALSE;
@@ -285,9 +405,15 @@ take_loss_weights (GradusTrainer *self)
 static gboolean
 evaluate (GradusTrainer *self, GradusBatchSource *source, GradusScores *scores, GError **error)
 {
+  gboolean ok;
+
   take_loss_weights (self);
-  if (!gradus_run_evaluation (self, self->evaluate_execution, &self->evaluate, &self->binding,
-                              source, &self->evaluated, error))
+  /* Where averages of the weights are kept, they are what is evaluated. */
+  if (!gradus_trainer_swap_average (self, error))
+    return FALSE;
+  ok = gradus_run_evaluation (self, self->evaluate_execution, &self->evaluate, &self->binding, source,
+                              &self->evaluated, error);
+  if (!gradus_trainer_swap_average (self, ok ? error : NULL) || !ok)
     return FALSE;
   if (!self->stop)
     gradus_scores_take (scores, &self->evaluate, &self->evaluated);
@@ -318,6 +444,8 @@ watch (GradusTrainer *self, gboolean validated, GError **error)
   if (self->watch_best && (validated || !is_validation (options->monitor)) &&
       gradus_watch_offer (&self->best, monitored (self, options->monitor, self->best_score), self->step))
     self->checkpoint_due = self->checkpoint_best = TRUE;
+  if (options->reduce && (validated || !is_validation (options->reduce_monitor)))
+    gradus_trainer_reduce_rate (self, monitored (self, options->reduce_monitor, self->reduce_score));
   if (!options->stop_early || !(validated || !is_validation (options->stop_monitor)))
     return TRUE;
   if (gradus_watch_offer (&self->stopping, monitored (self, options->stop_monitor, self->stop_score), self->step))

@@ -46,11 +46,25 @@ typedef struct
   double *values; /* GradusCompiled.n_sums */
 } GradusSums;
 
-/* What one step was like. */
+/* What the learning rate follows beside the schedule; in a checkpoint.
+ * @fixed: set while the run was on, in the place of schedule and warm-up; NaN: they are followed
+ * @factor: what reduce_on_plateau made of it */
+typedef struct
+{
+  double      fixed, factor;
+  GradusWatch watch;
+  gint64      cooldown; /* epochs still to wait */
+} GradusRate;
+
+/* What one step was like; n, losses and norm are those of all its batches. */
 typedef struct
 {
   guint  n;
-  GradusSizes sizes;
+  GradusSizes sizes;  /* of the last of its batches */
+  guint  batches;     /* of them done */
+  guint64 key;        /* of the random numbers of the last of them */
+  double weight;      /* of their gradients together: what their losses are means over */
+  double penalty;
   double loss, norm;
   double input_wait, phases[3]; /* seconds */
   gint64 begun;                 /* monotonic microseconds */
@@ -59,7 +73,7 @@ typedef struct
 /* Handles of the observer's series. */
 typedef struct
 {
-  guint  loss, learning_rate, norm, builds;
+  guint  loss, learning_rate, norm, builds, penalty;
   guint  time_step, time_input, time_phases[3], time_log, throughput;
   guint  host_current, host_peak, device_current, device_peak;
   guint  epoch;
@@ -89,19 +103,22 @@ struct _GradusTrainer
   GradusVariables *variables;
   GradusExecution *train_execution, *evaluate_execution;
   GArray          *hypers; /* GradusHyper, of the training program */
-  GradusValueId    step_hyper;
+  GradusValueId    step_hyper, rate_hyper;
+  GradusRate       rate;
   GPtrArray       *layer_names; /* with trained variables, in order */
   guint           *layer_of;    /* per trained variable: index into layer_names */
   double          *layer_squares; /* per layer with trained variables, while a step is recorded */
   float           *host;        /* room for the largest trained variable */
+  float           *other; /* likewise, where averages of weights are kept */
   float          **best_weights; /* by variable, for restore_best; NULL entries for optimizer state */
 
   gint64       step, epoch, position, n_batches;
   guint        batch_size, pending_batch_size;
   GradusSums   sums, evaluated;
+  double      *step_sums; /* of a step of several batches */
   GradusScores last_train, last_validation, last_test;
   GradusWatch  best, stopping;
-  int          best_score, stop_score, accuracy_score; /* -1: the loss; no accuracy */
+  int          best_score, stop_score, reduce_score, accuracy_score; /* -1: the loss; no accuracy */
   gboolean     watch_best;
   gboolean     stopped_early;
   gint64       skipped;
@@ -150,6 +167,8 @@ void gradus_trainer_take_stop (GradusTrainer *self);
  * the next step. Waits while paused, unless a step is asked for. Sets stop. */
 void gradus_trainer_take_urgent (GradusTrainer *self);
 void gradus_trainer_clear_commands (GradusTrainer *self);
+/* An option was changed at a command: the checkpoint of this step is no longer right. */
+void gradus_trainer_option_changed (GradusTrainer *self, const char *subject, double from, double to);
 void gradus_trainer_status (GradusTrainer *self, GradusRunStatus status, const char *message);
 void gradus_trainer_event  (GradusTrainer  *self,
                             GradusEventKind kind,
@@ -158,6 +177,19 @@ void gradus_trainer_event  (GradusTrainer  *self,
                             const char     *message,
                             const char     *data);
 
+/* gradus-trainer-rate.c: the learning rate of the update after the present step. */
+double   gradus_trainer_rate          (GradusTrainer *self);
+void     gradus_trainer_apply_rate    (GradusTrainer *self);
+/* At the end of an epoch, with the value of the monitor. */
+void     gradus_trainer_reduce_rate   (GradusTrainer *self, double value);
+/* A live option; NaN: the schedule is followed again. NULL, or why it cannot be done. */
+char    *gradus_trainer_set_rate      (GradusTrainer *self, double value);
+
+/* gradus-trainer-average.c: the weights change places with their averages, where these are kept. */
+gboolean gradus_trainer_swap_average  (GradusTrainer *self, GError **error);
+/* The averages become what the weights are. */
+gboolean gradus_trainer_reset_average (GradusTrainer *self, GError **error);
+
 /* gradus-trainer-record.c */
 /* Of a live option; NaN if the run has none of the name. */
 double   gradus_trainer_live_value    (GradusTrainer *self, const char *name);
@@ -165,6 +197,8 @@ void     gradus_trainer_open_series   (GradusTrainer *self);
 gboolean gradus_trainer_record_step   (GradusTrainer *self, const GradusStepResult *result, GError **error);
 void     gradus_trainer_record_epoch  (GradusTrainer *self, gboolean validated);
 void     gradus_trainer_record_test   (GradusTrainer *self);
+/* Batches as steps. */
+gint64   gradus_trainer_steps         (GradusTrainer *self, gint64 batches);
 void     gradus_trainer_set_progress  (GradusTrainer *self, const GradusStepResult *result);
 
 /* gradus-trainer-state.c */

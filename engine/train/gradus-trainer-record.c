@@ -44,6 +44,8 @@ gradus_trainer_open_series (GradusTrainer *self)
   s->learning_rate = series (self, scalar, "", "learning_rate");
   s->norm = series (self, scalar, "", "gradient_norm");
   s->builds = series (self, scalar, "", "builds");
+  if (self->train.penalty != GRADUS_NO_VALUE)
+    s->penalty = series (self, scalar, "train/", "regularization");
   s->time_step = series (self, scalar, "time/", "step");
   s->time_input = series (self, scalar, "time/", "input_wait");
   for (guint i = 0; i < 3; i++)
@@ -169,6 +171,8 @@ record_scalars (GradusTrainer *self, const GradusStepResult *result, gint64 begu
       put (self, s->train[i], gradus_score_result (&self->train.scores[i], self->train.batch_sums));
   put (self, s->learning_rate, gradus_trainer_live_value (self, "learning_rate"));
   put (self, s->norm, result->norm);
+  if (self->train.penalty != GRADUS_NO_VALUE)
+    put (self, s->penalty, result->penalty);
   put (self, s->time_input, result->input_wait);
   for (guint i = 0; i < 3; i++)
     put (self, s->time_phases[i], result->phases[i]);
@@ -288,6 +292,12 @@ accuracy_of (GradusTrainer *self, const GradusScores *scores)
   return self->accuracy_score >= 0 ? scores->values[self->accuracy_score] : NAN;
 }
 
+gint64
+gradus_trainer_steps (GradusTrainer *self, gint64 batches)
+{
+  return (batches + self->options->accumulate - 1) / self->options->accumulate;
+}
+
 void
 gradus_trainer_set_progress (GradusTrainer *self, const GradusStepResult *result)
 {
@@ -301,14 +311,16 @@ gradus_trainer_set_progress (GradusTrainer *self, const GradusStepResult *result
 
       self->step_seconds = self->step_seconds == 0 ? seconds
                                                    : 0.98 * self->step_seconds + 0.02 * seconds;
-      p->samples_per_second = self->step_seconds > 0 ? self->batch_size / self->step_seconds : NAN;
+      p->samples_per_second = self->step_seconds > 0
+                                  ? self->batch_size * self->options->accumulate / self->step_seconds
+                                  : NAN;
     }
   p->step = self->step;
   p->epoch = MIN (self->epoch + 1, self->options->epochs);
   p->n_epochs = self->options->epochs;
-  p->step_in_epoch = self->position;
-  p->steps_per_epoch = self->n_batches;
-  left = (self->options->epochs - self->epoch) * self->n_batches - self->position;
+  p->step_in_epoch = gradus_trainer_steps (self, self->position);
+  p->steps_per_epoch = gradus_trainer_steps (self, self->n_batches);
+  left = (self->options->epochs - self->epoch) * p->steps_per_epoch - p->step_in_epoch;
   p->n_steps = self->step + MAX (0, left);
   p->seconds_left = self->step_seconds > 0 ? MAX (0, left) * self->step_seconds : -1;
   if (self->sums.samples > 0)

@@ -197,6 +197,33 @@ live_from_json (GradusTrainer *self, GradusJsonObject *state)
 }
 
 static JsonObject *
+rate_to_json (GradusTrainer *self)
+{
+  JsonObject *object = json_object_new ();
+
+  if (!isnan (self->rate.fixed))
+    json_object_set_double_member (object, "fixed", self->rate.fixed);
+  json_object_set_double_member (object, "factor", self->rate.factor);
+  json_object_set_int_member (object, "cooldown", self->rate.cooldown);
+  json_object_set_object_member (object, "reduce_on_plateau", watch_to_json (&self->rate.watch));
+  return object;
+}
+
+static void
+rate_from_json (GradusTrainer *self, GradusJsonObject *state)
+{
+  g_autoptr (GradusJsonObject) object = gradus_json_object (state, "learning_rate");
+
+  if (object == NULL)
+    return;
+  if (gradus_json_has (object, "fixed"))
+    self->rate.fixed = gradus_json_double (object, "fixed", 0, 1e6, 0);
+  self->rate.factor = gradus_json_double (object, "factor", 0, 1, 1);
+  self->rate.cooldown = gradus_json_int (object, "cooldown", 0, MAX_COUNT, 0);
+  watch_from_json (&self->rate.watch, object, "reduce_on_plateau");
+}
+
+static JsonObject *
 state_to_json (GradusTrainer *self)
 {
   g_autofree char *seed = g_strdup_printf ("%" G_GUINT64_FORMAT, self->config.seed);
@@ -215,6 +242,7 @@ state_to_json (GradusTrainer *self)
   json_object_set_string_member (object, "optimizer", self->options->optimizer.klass->class_name);
   json_object_set_object_member (object, "sums", sums_to_json (self));
   json_object_set_object_member (object, "live", live_to_json (self));
+  json_object_set_object_member (object, "learning_rate", rate_to_json (self));
   json_object_set_object_member (object, "metrics", scores_to_json (self));
   json_object_set_object_member (object, "best", watch_to_json (&self->best));
   json_object_set_object_member (object, "early_stopping", watch_to_json (&self->stopping));
@@ -266,6 +294,8 @@ copy_tensors (GradusTrainer *self, GArray *views, GError **error)
       GradusTensorView   view = { 0 };
 
       view.name = gradus_variables_name (self->variables, i, &role, &type);
+      if (role == GRADUS_VARIABLE_GRADIENT)
+        continue;
       view.dtype = type.dtype;
       view.shape = type.shape;
       view.bytes = gradus_shape_count (&type.shape) * gradus_dtype_size (type.dtype);
@@ -322,10 +352,31 @@ read_state (GradusTrainer *self, GradusJsonObject *state, GError **error)
   self->stopped_early = gradus_json_bool (state, "stopped_early", FALSE);
   sums_from_json (self, state);
   live_from_json (self, state);
+  rate_from_json (self, state);
   scores_from_json (self, state);
   watch_from_json (&self->best, state, "best");
   watch_from_json (&self->stopping, state, "early_stopping");
   return gradus_json_check (state, error);
+}
+
+/* The copies are made when the run begins; here they are filled. */
+static gboolean
+read_best (GradusTrainer *self, GError **error)
+{
+  for (guint i = 0; i < gradus_variables_n (self->variables); i++)
+    {
+      GradusVariableRole role;
+      GradusValueType    type;
+
+      gradus_variables_name (self->variables, i, &role, &type);
+      if (role < GRADUS_VARIABLE_OPTIMIZER &&
+          !gradus_variables_read (self->variables, i, self->best_weights[i],
+                                  gradus_shape_count (&type.shape) *
+                                      gradus_dtype_size (type.dtype),
+                                  error))
+        return FALSE;
+    }
+  return TRUE;
 }
 
 /* The best weights of early stopping are in the checkpoint of their step. */
@@ -345,8 +396,7 @@ load_best (GradusTrainer *self, GError **error)
       g_prefix_error (error, _("The run cannot go on: its best weights are missing. "));
       return FALSE;
     }
-  return gradus_checkpoint_restore (best, self->variables, FALSE, error) &&
-         gradus_trainer_keep_best (self, error);
+  return gradus_checkpoint_restore (best, self->variables, FALSE, error) && read_best (self, error);
 }
 
 gboolean
@@ -364,24 +414,12 @@ gradus_trainer_resume (GradusTrainer *self, GError **error)
          gradus_checkpoint_restore (checkpoint, self->variables, TRUE, error);
 }
 
-/* The copies are made when the run begins; here they are filled. */
+/* What was evaluated: where averages are kept, these. */
 gboolean
 gradus_trainer_keep_best (GradusTrainer *self, GError **error)
 {
-  for (guint i = 0; i < gradus_variables_n (self->variables); i++)
-    {
-      GradusVariableRole role;
-      GradusValueType    type;
-
-      gradus_variables_name (self->variables, i, &role, &type);
-      if (role != GRADUS_VARIABLE_OPTIMIZER &&
-          !gradus_variables_read (self->variables, i, self->best_weights[i],
-                                  gradus_shape_count (&type.shape) *
-                                      gradus_dtype_size (type.dtype),
-                                  error))
-        return FALSE;
-    }
-  return TRUE;
+  return gradus_trainer_swap_average (self, error) && read_best (self, error) &&
+         gradus_trainer_swap_average (self, error);
 }
 
 gboolean
@@ -393,12 +431,12 @@ gradus_trainer_restore_best (GradusTrainer *self, GError **error)
       GradusValueType    type;
 
       gradus_variables_name (self->variables, i, &role, &type);
-      if (role != GRADUS_VARIABLE_OPTIMIZER &&
+      if (role < GRADUS_VARIABLE_OPTIMIZER &&
           !gradus_variables_write (self->variables, i, self->best_weights[i],
                                    gradus_shape_count (&type.shape) *
                                        gradus_dtype_size (type.dtype),
                                    error))
         return FALSE;
     }
-  return TRUE;
+  return gradus_trainer_reset_average (self, error);
 }

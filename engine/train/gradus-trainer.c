@@ -63,6 +63,21 @@ kept_bytes (GradusTrainer *self)
              : 0;
 }
 
+static gint64
+gradient_bytes (GradusTrainer *self)
+{
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < gradus_program_n_values (self->train.program); i++)
+    {
+      const GradusValue *value = gradus_program_value (self->train.program, i);
+
+      if (value->kind == GRADUS_VALUE_VARIABLE && value->role == GRADUS_VARIABLE_GRADIENT)
+        bytes += gradus_shape_count (&value->type.shape) * gradus_dtype_size (value->type.dtype);
+    }
+  return bytes;
+}
+
 static gboolean
 add_memory (GradusTrainerMemory *memory, GradusPlan *plan, GradusDevice *device, GError **error)
 {
@@ -90,6 +105,9 @@ predict (GradusTrainer       *self,
                                    .lower_bound = planned.lower_bound };
   if (self->config.checkpoint_folder != NULL)
     memory->checkpoint = planned.variables + planned.optimizer;
+  /* Sums of gradients are in no checkpoint. */
+  if (self->config.checkpoint_folder != NULL)
+    memory->checkpoint -= gradient_bytes (self);
   memory->checkpoint += kept_bytes (self);
   if (!add_memory (memory, train, self->config.device, error) ||
       (evaluate != NULL && !add_memory (memory, evaluate, self->config.device, error)))
@@ -118,12 +136,15 @@ static void
 find_hypers (GradusTrainer *self)
 {
   self->step_hyper = gradus_program_find (self->train.program, "step");
+  self->rate_hyper = gradus_program_find (self->train.program, "learning_rate");
   for (guint i = 0; i < gradus_program_n_values (self->train.program); i++)
     {
       const GradusValue *value = gradus_program_value (self->train.program, i);
       GradusHyper        hyper;
 
-      if (value->kind != GRADUS_VALUE_HYPER || value->id == self->step_hyper)
+      if (value->kind != GRADUS_VALUE_HYPER || value->id == self->step_hyper ||
+          value->id == self->train.keep || value->id == self->train.weight ||
+          value->id == self->train.factor)
         continue;
       hyper = (GradusHyper){ g_strdup (value->name), value->id };
       g_array_append_val (self->hypers, hyper);
@@ -180,8 +201,22 @@ set_watches (GradusTrainer *self, GError **error)
     }
   if (!find_watched (self, options->monitor, &self->best_score, error) ||
       (options->stop_early &&
-       !find_watched (self, options->stop_monitor, &self->stop_score, error)))
+       !find_watched (self, options->stop_monitor, &self->stop_score, error)) ||
+      (options->reduce &&
+       !find_watched (self, options->reduce_monitor, &self->reduce_score, error)))
     return FALSE;
+  if (options->reduce && !validated && g_str_has_prefix (options->reduce_monitor, "validation/"))
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                   _("/fit/reduce_on_plateau/monitor: “%s” cannot be watched without validation "
+                     "data. Add “validation” to the data, or watch “train/loss”."),
+                   options->reduce_monitor);
+      return FALSE;
+    }
+  self->rate = (GradusRate){ .fixed = NAN, .factor = 1 };
+  self->rate.watch = (GradusWatch){ .step = -1, .min_delta = options->reduce_min_delta };
+  if (options->reduce)
+    self->rate.watch.is_min = gradus_mode_is_min (options->reduce_mode, options->reduce_monitor);
   self->watch_best = options->best && self->config.checkpoint_folder != NULL &&
                      (validated || !g_str_has_prefix (options->monitor, "validation/"));
   self->best = (GradusWatch){ .is_min = gradus_mode_is_min (options->mode, options->monitor),
@@ -219,6 +254,7 @@ gradus_trainer_new (const GradusTrainerConfig *config, GError **error)
     return NULL;
   gradus_sums_init (&self->sums, &self->train);
   gradus_sums_init (&self->evaluated, &self->evaluate);
+  self->step_sums = g_new0 (double, MAX (1, self->train.n_sums));
   gradus_scores_init (&self->last_train, &self->train);
   gradus_scores_init (&self->last_validation, &self->train);
   gradus_scores_init (&self->last_test, &self->train);
@@ -258,6 +294,7 @@ gradus_trainer_free (GradusTrainer *self)
   g_clear_pointer (&self->evaluate_plan, gradus_plan_unref);
   gradus_sums_clear (&self->sums);
   gradus_sums_clear (&self->evaluated);
+  g_free (self->step_sums);
   g_free (self->last_train.values);
   g_free (self->last_validation.values);
   g_free (self->last_test.values);
@@ -270,6 +307,7 @@ gradus_trainer_free (GradusTrainer *self)
   g_free (self->layer_of);
   g_free (self->layer_squares);
   g_free (self->host);
+  g_free (self->other);
   g_free (self->series.weights);
   g_free (self->series.gradients);
   g_free (self->series.layer_norms);

@@ -118,6 +118,8 @@ typedef enum
 
 /**
  * gradus_trainer_post:
+ * @value: of SET. A learning_rate stands in the place of schedule and warm-up, and of what
+ *   reduce_on_plateau made of it, until NaN gives it back to them.
  * @id: the log's id of the command, given back by the observer's command_taken; 0 for none
  * @option: of SET: "learning_rate", "clip", "momentum", "dropout", "weight_decay", "batch_size",
  *   "threads", "loss_weights/<head>"

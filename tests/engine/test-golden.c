@@ -224,16 +224,22 @@ check_training (Case *self)
   variables = gradus_variables_new (compiled.program, self->device, &error);
   g_assert_no_error (error);
   write_weights (self, variables);
+  gradus_optimizer_initialize (&self->options->optimizer, variables, &error);
+  g_assert_no_error (error);
   execution = gradus_execution_new (plan, variables, self->device, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < json_array_get_length (losses); i++)
     {
       GradusValueId step = gradus_program_find (compiled.program, "step");
+      GradusValueId rate = gradus_program_find (compiled.program, "learning_rate");
+      const GradusSchedule *schedule = &self->options->optimizer.schedule;
       float         loss, wanted = json_array_get_double_element (losses, i);
       g_autofree char *what = g_strdup_printf ("loss of step %u", i + 1);
 
       if (step != GRADUS_NO_VALUE)
         gradus_execution_set_hyper (execution, step, i + 1);
+      if (schedule->klass != NULL)
+        gradus_execution_set_hyper (execution, rate, gradus_schedule_value (schedule, i));
       g_assert_true (gradus_execution_set_input (execution, compiled.inputs[0], data, gradus_sizes (batch, steps (self)), &error));
       g_assert_true (gradus_execution_set_input (execution, compiled.heads[0].target, targets, gradus_sizes (batch, steps (self)), &error));
       gradus_execution_run (execution, gradus_sizes (batch, steps (self)), 0, i + 1, &error);
@@ -328,7 +334,7 @@ main (int argc, char **argv)
   while ((name = g_dir_read_name (dir)) != NULL)
     if (g_str_has_suffix (name, ".json"))
       g_ptr_array_add (names, g_strdup (name));
-  g_assert_cmpint (names->len, >=, 50);
+  g_assert_cmpint (names->len, >=, 100);
   g_ptr_array_sort (names, by_name);
   for (guint i = 0; i < names->len; i++)
     {

@@ -45,8 +45,8 @@ def first_gradients(model, loss, x, y):
     fixed = [v.value for v in model.non_trainable_variables]
 
     def scalar(values):
-        prediction, _ = model.stateless_call(values, fixed, x, training=True)
-        return jax.numpy.mean(loss(y, prediction))
+        prediction, _, losses = model.stateless_call(values, fixed, x, training=True, return_losses=True)
+        return jax.numpy.mean(loss(y, prediction)) + sum(losses)
 
     names = [path(layer, v) for layer in model.layers for v in layer.trainable_weights]
     return dict(zip(names, map(array, jax.grad(scalar)(trainable))))
@@ -64,7 +64,7 @@ def randomize(model, rng):
             layer.finalize_state()
 
 
-def write(name, model, x, y, loss='mse', optimizer=None, seed=0, fit=None, tolerance=None):
+def write(name, model, x, y, loss='mse', optimizer=None, seed=0, fit=None, tolerance=None, more=None):
     rng = np.random.default_rng(seed)
     randomize(model, rng)
     optimizer = optimizer or keras.optimizers.SGD(learning_rate=0.05)
@@ -77,9 +77,9 @@ def write(name, model, x, y, loss='mse', optimizer=None, seed=0, fit=None, toler
         'targets': array(y),
         'loss': loss if isinstance(loss, str) else {'class_name': type(loss).__name__, 'config': {
             k: v for k, v in loss.get_config().items() if k in ('from_logits',)}},
-        'optimizer': {'class_name': type(optimizer).__name__, 'config': {
+        'optimizer': {'class_name': type(optimizer).__name__, 'config': {**{
             k: v for k, v in optimizer.get_config().items()
-            if k in ('learning_rate', 'momentum', 'nesterov', 'beta_1', 'beta_2', 'epsilon')}},
+            if k not in ('name', 'loss_scale_factor', 'gradient_accumulation_steps') and v is not None}, **(more or {})}},
         'outputs': array(model(x, training=False)),
         'gradients': first_gradients(model, loss_object, x, y),
     }
@@ -362,6 +362,94 @@ def optimizers():
           optimizer=keras.optimizers.SGD(learning_rate=0.1, global_clipnorm=0.5), fit={'clip': {'global_norm': 0.5}})
 
 
+def more_optimizers():
+    def regression(name):
+        return sequential(name, (6,), layers.Dense(8, activation='tanh', name='dense'), layers.Dense(2, name='head'))
+
+    o, s = keras.optimizers, keras.optimizers.schedules
+    x, y = data((9, 6), 19), data((9, 2), 20)
+    cases = {
+        'sgd-decay': o.SGD(learning_rate=0.1, weight_decay=0.1),
+        'sgd-momentum-decay': o.SGD(learning_rate=0.05, momentum=0.9, weight_decay=0.1),
+        'rmsprop': o.RMSprop(learning_rate=0.01),
+        'rmsprop-centered': o.RMSprop(learning_rate=0.01, rho=0.8, centered=True, epsilon=1e-3),
+        'rmsprop-momentum': o.RMSprop(learning_rate=0.01, momentum=0.8, weight_decay=0.05),
+        'rmsprop-all': o.RMSprop(learning_rate=0.01, rho=0.7, momentum=0.5, centered=True, epsilon=1e-2),
+        'adagrad': o.Adagrad(learning_rate=0.05),
+        'adagrad-arguments': o.Adagrad(learning_rate=0.05, initial_accumulator_value=0.01, epsilon=1e-3, weight_decay=0.02),
+        'adadelta': o.Adadelta(learning_rate=1.0),
+        'adadelta-arguments': o.Adadelta(learning_rate=0.5, rho=0.8, epsilon=1e-3, weight_decay=0.02),
+        'adam-amsgrad': o.Adam(learning_rate=0.02, beta_2=0.8, amsgrad=True),
+        'adam-decay': o.Adam(learning_rate=0.02, weight_decay=0.05),
+        'adamw': o.AdamW(learning_rate=0.01),
+        'adamw-amsgrad': o.AdamW(learning_rate=0.01, weight_decay=0.1, amsgrad=True, beta_2=0.8),
+        'adamax': o.Adamax(learning_rate=0.01),
+        'adamax-arguments': o.Adamax(learning_rate=0.01, beta_1=0.8, beta_2=0.9, epsilon=1e-2, weight_decay=0.05),
+        'nadam': o.Nadam(learning_rate=0.01),
+        'nadam-arguments': o.Nadam(learning_rate=0.01, beta_1=0.8, beta_2=0.95, epsilon=1e-3, weight_decay=0.05),
+        'ftrl': o.Ftrl(learning_rate=0.05),
+        'ftrl-arguments': o.Ftrl(learning_rate=0.05, learning_rate_power=-0.6, initial_accumulator_value=0.2,
+                                 l1_regularization_strength=0.01, l2_regularization_strength=0.02,
+                                 l2_shrinkage_regularization_strength=0.03, beta=0.1),
+        'lion': o.Lion(learning_rate=0.002),
+        'lion-arguments': o.Lion(learning_rate=0.002, beta_1=0.8, beta_2=0.95, weight_decay=0.1),
+        'clipnorm': o.SGD(learning_rate=0.1, clipnorm=0.1),
+        'clipvalue': o.SGD(learning_rate=0.1, clipvalue=0.03),
+        'global-clipnorm': o.Adam(learning_rate=0.01, global_clipnorm=0.1),
+        'ema': o.SGD(learning_rate=0.1, use_ema=True, ema_momentum=0.9),
+        'ema-overwrite': o.Adam(learning_rate=0.02, use_ema=True, ema_momentum=0.8, ema_overwrite_frequency=3),
+        'schedule-exponential': o.SGD(s.ExponentialDecay(0.2, 4, 0.5)),
+        'schedule-exponential-staircase': o.SGD(s.ExponentialDecay(0.2, 4, 0.5, staircase=True)),
+        'schedule-cosine': o.SGD(s.CosineDecay(0.2, 7, alpha=0.1)),
+        'schedule-cosine-warmup': o.SGD(s.CosineDecay(0.02, 5, alpha=0.1, warmup_target=0.2, warmup_steps=3)),
+        'schedule-restarts': o.SGD(s.CosineDecayRestarts(0.2, 3, t_mul=2.0, m_mul=0.8, alpha=0.05)),
+        'schedule-restarts-even': o.SGD(s.CosineDecayRestarts(0.2, 4, t_mul=1.0, m_mul=0.5)),
+        'schedule-polynomial': o.SGD(s.PolynomialDecay(0.2, 6, end_learning_rate=0.02, power=2.0)),
+        'schedule-polynomial-cycle': o.SGD(s.PolynomialDecay(0.2, 4, end_learning_rate=0.02, cycle=True)),
+        'schedule-piecewise': o.SGD(s.PiecewiseConstantDecay([2, 5], [0.2, 0.1, 0.02])),
+        'schedule-inverse-time': o.SGD(s.InverseTimeDecay(0.2, 2, 0.5)),
+    }
+    for name, optimizer in cases.items():
+        write(f'optimizer-{name}', regression(name.replace('-', '_')), x, y, optimizer=optimizer)
+    optimizer = o.AdamW(learning_rate=0.01, weight_decay=0.3)
+    optimizer.exclude_from_weight_decay(var_names=['bias'])
+    write('optimizer-adamw-exclude', regression('adamw_exclude'), x, y, optimizer=optimizer,
+          more={'exclude_from_weight_decay': ['bias']})
+
+
+def regularisation():
+    r, c = keras.regularizers, keras.constraints
+    x, y = data((9, 6), 27), data((9, 2), 28)
+
+    def model(name, **arguments):
+        return sequential(name, (6,), layers.Dense(8, activation='tanh', name='dense', **arguments), layers.Dense(2, name='head'))
+
+    cases = {
+        'l1': dict(kernel_regularizer=r.L1(0.02)),
+        'l2': dict(kernel_regularizer=r.L2(0.05), bias_regularizer='l2'),
+        'l1-l2': dict(kernel_regularizer=r.L1L2(0.02, 0.03), bias_regularizer=r.L1(0.01)),
+        'activity': dict(activity_regularizer=r.L2(0.1)),
+        'orthogonal-rows': dict(kernel_regularizer=r.OrthogonalRegularizer(0.3)),
+        'orthogonal-columns': dict(kernel_regularizer=r.OrthogonalRegularizer(0.3, mode='columns')),
+        'frozen': dict(kernel_regularizer=r.L2(0.05), trainable=False),
+        'max-norm': dict(kernel_constraint=c.MaxNorm(0.4)),
+        'max-norm-rows': dict(kernel_constraint=c.MaxNorm(0.4, axis=1), bias_constraint='non_neg'),
+        'unit-norm': dict(kernel_constraint=c.UnitNorm()),
+        'min-max-norm': dict(kernel_constraint=c.MinMaxNorm(0.5, 0.6, rate=0.7)),
+        'non-neg': dict(kernel_constraint=c.NonNeg()),
+    }
+    for name, arguments in cases.items():
+        write(f'regularise-{name}', model(name.replace('-', '_'), **arguments), x, y)
+    write('regularise-activity-layer', sequential('activity_layer', (6,), layers.Dense(8, name='dense'),
+          layers.ActivityRegularization(0.01, 0.02, name='activity'), layers.Dense(2, name='head')), x, y)
+    image = sequential('convolution', (6, 6, 2),
+                       layers.Conv2D(4, 3, name='conv2d', use_bias=False, kernel_regularizer=r.L2(0.02),
+                                     kernel_constraint=c.MaxNorm(0.8, axis=[0, 1, 2])),
+                       layers.BatchNormalization(name='bn', gamma_regularizer=r.L1(0.01), beta_constraint=c.NonNeg()),
+                       layers.Flatten(name='flatten'), layers.Dense(2, name='head'))
+    write('regularise-convolution', image, data((5, 6, 6, 2), 29), data((5, 2), 30))
+
+
 def whole_models():
     x, y = data((8, 28), 21, 0, 1), labels(8, 5, 22)
     model = sequential('mlp', (28,), layers.Dense(16, activation='relu', name='dense'),
@@ -390,7 +478,8 @@ def whole_models():
 
 MAKERS = (
     activations, convolutions, pooling, wide_convolutions, wide_pooling, resampling, shapes_and_merges,
-    normalization, sample_normalization, attention, transformer, losses, optimizers, whole_models
+    normalization, sample_normalization, attention, transformer, losses, optimizers, more_optimizers,
+    regularisation, whole_models
 )
 for make in MAKERS:
     if len(sys.argv) == 1 or make.__name__ in sys.argv:
