@@ -28,7 +28,7 @@ build_weights (const GradusLayer *layer, GradusProgram *program, GError **error)
 
   if (layer->klass->weights == NULL || !layer->is_built || !layer->trainable)
     return TRUE;
-  n = layer->klass->weights (layer, &layer->built_shape, weights);
+  n = layer->klass->weights (layer, layer->built_shapes, weights);
   gradus_program_set_scope (program, GRADUS_PHASE_FORWARD, layer->name);
   for (guint i = 0; i < n; i++)
     {
@@ -94,7 +94,7 @@ owner (GradusModel *model, const char *name, const char **weight)
 
           *weight = name + length + 1;
           if (layer->klass->weights != NULL && layer->is_built)
-            n = layer->klass->weights (layer, &layer->built_shape, weights);
+            n = layer->klass->weights (layer, layer->built_shapes, weights);
           for (guint w = 0; w < n; w++)
             if (g_str_equal (weights[w].name, *weight))
               return layer;
