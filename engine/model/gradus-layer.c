@@ -666,6 +666,13 @@ gradus_layer_weight_arg (const GradusLayer *self, const char *weight, const char
       shorter = g_strdup_printf ("%.*s_%s", (int) (strlen (last) - strlen ("_kernel")), last, what);
       arg = gradus_layer_find_arg (self, shorter);
     }
+  /* The kernel of a depthwise convolution alone. */
+  if (arg == NULL && g_str_equal (last, "kernel"))
+    {
+      g_autofree char *depthwise = g_strdup_printf ("depthwise_%s", what);
+
+      arg = gradus_layer_find_arg (self, depthwise);
+    }
   /* Of a layer inside this one it says so itself; without a layer of its own for the way back the
    * first does. */
   for (guint i = n_args (self->klass); arg == NULL && i-- > 0;)
