@@ -54,11 +54,20 @@ print_memory (GradusSummary *summary)
   g_autofree char *device = gradus_cli_size (summary->device_bytes);
   g_autofree char *data = gradus_cli_size (summary->data_bytes);
   g_autofree char *available = gradus_cli_size (summary->free_bytes);
+  g_autofree char *bound = gradus_cli_size (summary->lower_bound);
 
   g_print (_ ("Training: %" PRId64 " epochs of %" PRId64 " steps, batch size %" PRId64 "\n"),
            summary->epochs, summary->steps_per_epoch, summary->batch_size);
   g_print (_ ("Memory: %s at most (network %s, data %s); free: %s\n"), peak, device, data,
            available);
+  g_print (_ ("Step: no plan of its values could do with less than %s\n"), bound);
+  if (summary->price > 0)
+    g_print (_ ("Rematerialised: %.1f %% of a step's work is done twice\n"), 100 * summary->price);
+  if (summary->over_budget != NULL)
+    {
+      gradus_cli_complain ("%s", summary->over_budget);
+      return GRADUS_CLI_REFUSED;
+    }
   if (summary->peak_bytes > summary->free_bytes)
     {
       if (summary->largest_batch > 0)
@@ -70,6 +79,8 @@ print_memory (GradusSummary *summary)
             _ ("The run would need %s of memory, but %s are free, and no batch size would fit. "
                "Use a smaller model or less data, or close other programs."),
             peak, available);
+      for (guint i = 0; i < summary->remedies->len; i++)
+        gradus_cli_complain ("%s", (const char *) summary->remedies->pdata[i]);
       return GRADUS_CLI_REFUSED;
     }
   g_print (_ ("Largest batch size that fits: %" PRId64 "\n"), summary->largest_batch);

@@ -5,6 +5,7 @@
 
 #include "gradus-json.h"
 #include "gradus-machine.h"
+#include "gradus-remedies.h"
 
 #include <glib/gi18n-lib.h>
 #include <inttypes.h>
@@ -165,6 +166,7 @@ open_trainer (GradusPreparation             *self,
     .test = self->parts[GRADUS_PART_TEST],
     .seed = gradus_recipe_get_int (recipe, "seed", 0),
     .extras = self->extras,
+    .available = gradus_machine_free_memory (NULL),
   };
 
   if (target != NULL)
@@ -267,6 +269,27 @@ gradus_preparation_largest_batch (GradusPreparation *self, gint64 free_bytes)
   return low;
 }
 
+/* Whether the network keeps the recipe's own budget, after what can be done about it. */
+static gboolean
+check_budget (GradusPreparation *self, GError **error)
+{
+  GradusTrainerMemory  memory = gradus_trainer_memory (self->trainer);
+  g_autoptr (GPtrArray) remedies = NULL;
+  g_autofree char     *need = NULL, *limit = NULL, *list = NULL;
+
+  if (memory.budget <= 0 || memory.total <= memory.budget)
+    return TRUE;
+  /* The batch is sought for the network alone. */
+  remedies = gradus_remedies_new (self, memory.budget + gradus_preparation_need (self, 0) - memory.total);
+  need = g_format_size_full (memory.total, G_FORMAT_SIZE_IEC_UNITS);
+  limit = g_format_size_full (memory.budget, G_FORMAT_SIZE_IEC_UNITS);
+  g_ptr_array_add (remedies, NULL);
+  list = g_strjoinv (" ", (char **) remedies->pdata);
+  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
+               _ ("/fit/memory_budget: the network would need %s, and the budget is %s. %s"), need, limit, list);
+  return FALSE;
+}
+
 gboolean
 gradus_preparation_check_memory (GradusPreparation *self, GError **error)
 {
@@ -277,6 +300,8 @@ gradus_preparation_check_memory (GradusPreparation *self, GError **error)
   g_autofree char *need_text = NULL;
   g_autofree char *free_text = NULL;
 
+  if (!check_budget (self, error))
+    return FALSE;
   if (need <= available)
     return TRUE;
   batch = gradus_preparation_largest_batch (self, available);

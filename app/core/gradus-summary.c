@@ -4,6 +4,7 @@
 #include "gradus-summary.h"
 
 #include "gradus-machine.h"
+#include "gradus-remedies.h"
 #include "gradus-preparation.h"
 
 static void
@@ -87,6 +88,7 @@ add_parts (GradusSummary *self, GradusPreparation *preparation)
 GradusSummary *
 gradus_summary_new (GradusRecipe *recipe, GError **error)
 {
+  g_autoptr (GError) over = NULL;
   g_autoptr (GradusPreparation) preparation = NULL;
   GradusSummary      *self = NULL;
   GradusDatasetMemory data;
@@ -110,6 +112,13 @@ gradus_summary_new (GradusRecipe *recipe, GError **error)
   self->data_bytes = data.sources + data.cache + data.batches;
   self->peak_bytes = gradus_preparation_need (preparation, 0) + data.sources;
   self->free_bytes = gradus_machine_free_memory (NULL) + data.sources;
+  self->lower_bound = gradus_trainer_memory (preparation->trainer).lower_bound;
+  if (gradus_trainer_memory (preparation->trainer).budget > 0 && !gradus_preparation_check_memory (preparation, &over))
+    self->over_budget = g_strdup (over->message);
+  self->price = gradus_trainer_memory (preparation->trainer).price;
+  self->remedies = self->peak_bytes > gradus_machine_free_memory (NULL)
+                     ? gradus_remedies_new (preparation, gradus_machine_free_memory (NULL))
+                     : g_ptr_array_new ();
   self->largest_batch =
       gradus_preparation_largest_batch (preparation, gradus_machine_free_memory (NULL));
   self->n_classes = gradus_dataset_n_classes (preparation->dataset);
@@ -126,5 +135,7 @@ gradus_summary_free (GradusSummary *self)
   g_ptr_array_unref (self->layers);
   g_ptr_array_unref (self->parts);
   g_free (self->model_name);
+  g_clear_pointer (&self->remedies, g_ptr_array_unref);
+  g_free (self->over_budget);
   g_free (self);
 }

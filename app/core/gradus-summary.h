@@ -40,6 +40,10 @@ typedef struct
  * @device_bytes: of it the device's arenas, known from the plan
  * @data_bytes: of it the caches and the batches on their way
  * @free_bytes: what the machine and its control group have free now
+ * @lower_bound: of the step's temporaries in @device_bytes; no plan could do with less
+ * @price: the work that a step does twice to need less, as a share of all its work; 0: none
+ * @over_budget: why the recipe's own memory budget is not kept; NULL where it is
+ * @remedies: where it would not fit, what would help, a sentence each
  * @largest_batch: the largest batch size that would fit into @free_bytes
  *
  * What a recipe would do, without training: asked by `gradus-cli check` and by the window.
@@ -59,6 +63,10 @@ typedef struct
   gint64     data_bytes;
   gint64     free_bytes;
   gint64     largest_batch;
+  gint64     lower_bound;
+  double     price;
+  GPtrArray *remedies; /* of char * */
+  char      *over_budget;
   guint      n_classes; /* 0 where the targets are not classes */
 } GradusSummary;
 

@@ -28,4 +28,27 @@ gboolean gradus_autodiff (GradusProgram       *program,
  * reshape of reshape joined. Never changes a result by more than the order of one addition. */
 GradusProgram *gradus_passes_run (GradusProgram *program, GError **error);
 
+typedef enum
+{
+  GRADUS_REMATERIALIZE_NONE,
+  GRADUS_REMATERIALIZE_CHEAP, /* what costs little work for its bytes is made again */
+  GRADUS_REMATERIALIZE_SQRT,  /* all but what crosses from one segment of the forward pass to the next */
+} GradusRematerialize;
+
+/**
+ * gradus_rematerialize:
+ * @program: of a training step, after the passes
+ * @sizes: for which bytes and work are counted
+ * @share: (out) (optional): the work that a step then does a second time, as a share of all its work
+ *
+ * A new program whose backward pass makes values of the forward pass again instead of keeping them.
+ * The same ops on the same numbers, random ones included, and what a step leaves behind is left once:
+ * the results have the same bits.
+ */
+GradusProgram *gradus_rematerialize (GradusProgram      *program,
+                                     GradusRematerialize how,
+                                     GradusSizes         sizes,
+                                     double             *share,
+                                     GError            **error);
+
 G_END_DECLS

@@ -353,11 +353,9 @@ find_input (GradusCompiled *self, const char *what, guint head)
 }
 
 /* Ids change in the passes; names do not. */
-static gboolean
-finish (GradusCompiled *self, GradusProgram *program, GradusModel *model, GError **error)
+static void
+find_ids (GradusCompiled *self, GradusModel *model)
 {
-  if ((self->program = gradus_passes_run (program, error)) == NULL)
-    return FALSE;
   self->n_inputs = gradus_model_n_inputs (model);
   for (guint i = 0; i < self->n_inputs; i++)
     self->inputs[i] = gradus_program_find (self->program,
@@ -384,6 +382,32 @@ finish (GradusCompiled *self, GradusProgram *program, GradusModel *model, GError
       self->gradients[i] = gradus_program_find (self->program, gradient);
       self->squares[i] = gradus_program_find (self->program, square);
     }
+}
+
+static gboolean
+finish (GradusCompiled *self, GradusProgram *program, GradusModel *model, GError **error)
+{
+  if ((self->program = gradus_passes_run (program, error)) == NULL)
+    return FALSE;
+  find_ids (self, model);
+  return TRUE;
+}
+
+gboolean
+gradus_compiled_rematerialize (GradusCompiled     *self,
+                               GradusModel        *model,
+                               GradusRematerialize how,
+                               GradusSizes         sizes,
+                               double             *share,
+                               GError            **error)
+{
+  GradusProgram *made = gradus_rematerialize (self->program, how, sizes, share, error);
+
+  if (made == NULL)
+    return FALSE;
+  gradus_program_unref (self->program);
+  self->program = made;
+  find_ids (self, model);
   return TRUE;
 }
 

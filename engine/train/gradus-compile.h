@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "passes/gradus-passes.h"
 #include "train/gradus-options.h"
 
 G_BEGIN_DECLS
@@ -122,6 +123,13 @@ gboolean gradus_compile_infer    (GradusCompiled    *self,
                                   GradusModel       *model,
                                   const GradusDType *dtypes,
                                   GError           **error);
+/* gradus_rematerialize() of the program of a training step. */
+gboolean gradus_compiled_rematerialize (GradusCompiled     *self,
+                                        GradusModel        *model,
+                                        GradusRematerialize how,
+                                        GradusSizes         sizes,
+                                        double             *share,
+                                        GError            **error);
 void     gradus_compiled_clear   (GradusCompiled *self);
 
 G_END_DECLS

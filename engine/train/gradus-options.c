@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const char *const mode_names[] = { "auto", "min", "max", NULL };
+static const char *const remat_names[] = { "none", "auto", "sqrt", NULL };
 static const char *const nonfinite_names[] = { "stop", "skip", "ignore", NULL };
 static const char *const clip_names[] = { NULL, "value", "norm", "global_norm" };
 
@@ -125,11 +126,33 @@ read_ema (GradusTrainerOptions *self, GradusJsonObject *fit)
   gradus_json_end (object, NULL);
 }
 
+/* Bytes, or "80 %" of what is free. */
+static void
+read_budget (GradusTrainerOptions *self, GradusJsonObject *fit)
+{
+  JsonNode   *node = gradus_json_node (fit, "memory_budget");
+  const char *text;
+  char       *end;
+
+  if (node == NULL || JSON_NODE_HOLDS_NULL (node))
+    return;
+  if (!JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) != G_TYPE_STRING)
+    {
+      self->memory_budget = gradus_json_int (fit, "memory_budget", 1, G_MAXINT64, 0);
+      return;
+    }
+  text = gradus_json_string (fit, "memory_budget", "");
+  self->memory_share = g_ascii_strtod (text, &end) / 100;
+  while (*end == ' ')
+    end++;
+  if (!g_str_equal (end, "%") || !(self->memory_share > 0 && self->memory_share <= 1))
+    gradus_json_refuse (fit, "memory_budget", _("Write a number of bytes, or a share such as “80 %%”."));
+}
+
 static void
 read_fit (GradusTrainerOptions *self, GradusJsonObject *fit)
 {
   static const char *const precisions[] = { "float32", "mixed_bfloat16", "mixed_float16", NULL };
-  static const char *const remat[] = { "none", "auto", "sqrt", NULL };
 
   self->epochs = gradus_json_int (fit, "epochs", 1, 1000000, 1);
   self->steps_per_epoch = gradus_json_int (fit, "steps_per_epoch", 1, G_MAXINT32, 0);
@@ -145,14 +168,13 @@ read_fit (GradusTrainerOptions *self, GradusJsonObject *fit)
   else if (gradus_json_enum (fit, "precision", precisions, 0) > 0)
     gradus_json_refuse_unavailable (fit, "precision",
                                     gradus_json_string (fit, "precision", "precision"));
-  if (gradus_json_enum (fit, "rematerialize", remat, 0) > 0)
-    gradus_json_refuse_unavailable (fit, "rematerialize", "rematerialize");
+  self->rematerialize = gradus_json_enum (fit, "rematerialize", remat_names, GRADUS_REMAT_AUTO);
+  read_budget (self, fit);
   self->accumulate = gradus_json_int (fit, "accumulate", 1, 1000000,
                                       MAX (1, self->optimizer.accumulate));
   self->warmup_steps = gradus_json_int (fit, "warmup_steps", 0, 1000000000000, 0);
   read_plateau (self, fit);
   read_ema (self, fit);
-  gradus_json_unavailable (fit, "memory_budget", NULL);
 }
 
 static void
@@ -237,6 +259,16 @@ write_fit (GradusTrainerOptions *self)
     json_object_set_int_member (fit, "warmup_steps", self->warmup_steps);
   if (self->reduce)
     json_object_set_object_member (fit, "reduce_on_plateau", write_plateau (self));
+  json_object_set_string_member (fit, "rematerialize", remat_names[self->rematerialize]);
+  if (self->memory_budget > 0)
+    json_object_set_int_member (fit, "memory_budget", self->memory_budget);
+  else if (self->memory_share > 0)
+    {
+      char             number[G_ASCII_DTOSTR_BUF_SIZE];
+      g_autofree char *text = g_strconcat (g_ascii_formatd (number, sizeof number, "%.6g", 100 * self->memory_share), " %", NULL);
+
+      json_object_set_string_member (fit, "memory_budget", text);
+    }
   json_object_set_string_member (fit, "on_nonfinite", nonfinite_names[self->on_nonfinite]);
   return fit;
 }

@@ -29,12 +29,22 @@ typedef enum
   GRADUS_NONFINITE_IGNORE,
 } GradusNonfinite;
 
+typedef enum
+{
+  GRADUS_REMAT_NONE,
+  GRADUS_REMAT_AUTO, /* as little as brings the run under its budget */
+  GRADUS_REMAT_SQRT,
+} GradusRematPolicy;
+
 struct _GradusTrainerOptions
 {
   /* compile */
   GradusOptimizer optimizer;
   GradusHeads     heads;
   /* fit */
+  gint64          memory_budget; /* bytes; 0: none */
+  double          memory_share;  /* of what is free, instead; 0: none */
+  GradusRematPolicy rematerialize;
   gint64          epochs, steps_per_epoch, validation_every;
   guint           threads;
   char           *device;

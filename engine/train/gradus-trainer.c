@@ -102,7 +102,10 @@ predict (GradusTrainer       *self,
 
   *memory = (GradusTrainerMemory){ .variables = planned.variables,
                                    .optimizer = planned.optimizer,
-                                   .lower_bound = planned.lower_bound };
+                                   .lower_bound = planned.lower_bound,
+                                   .budget = self->options->memory_budget };
+  if (memory->budget == 0)
+    memory->budget = (gint64) (self->options->memory_share * (double) self->config.available);
   if (self->config.checkpoint_folder != NULL)
     memory->checkpoint = planned.variables + planned.optimizer;
   /* Sums of gradients are in no checkpoint. */
@@ -117,6 +120,72 @@ predict (GradusTrainer       *self,
   return TRUE;
 }
 
+/* The plan of @program for the largest batch, and what it needs. */
+static GradusPlan *
+plan_program (GradusTrainer *self, GradusProgram *program, GradusTrainerMemory *memory, GError **error)
+{
+  g_autoptr (GradusPlan) made = gradus_plan_new (program, gradus_sizes (self->max_batch, self->binding.time), error);
+
+  if (made == NULL || !predict (self, made, self->evaluate_plan, memory, error))
+    return NULL;
+  return g_steal_pointer (&made);
+}
+
+gboolean
+gradus_trainer_memory_with (GradusTrainer *self, GradusRematerialize how, GradusTrainerMemory *memory)
+{
+  double                    share;
+  g_autoptr (GradusProgram) program = NULL;
+  g_autoptr (GradusPlan)    made = NULL;
+
+  program = gradus_rematerialize (self->train.program, how, gradus_sizes (self->max_batch, self->binding.time),
+                                  &share, NULL);
+  made = program != NULL ? plan_program (self, program, memory, NULL) : NULL;
+  if (made == NULL)
+    return FALSE;
+  memory->rematerialized = how;
+  memory->price = share;
+  return TRUE;
+}
+
+static gboolean
+rematerialize (GradusTrainer *self, GradusRematerialize how, GError **error)
+{
+  GradusTrainerMemory memory;
+  double              share;
+
+  if (!gradus_compiled_rematerialize (&self->train, self->config.model, how,
+                                      gradus_sizes (self->max_batch, self->binding.time), &share, error))
+    return FALSE;
+  g_clear_pointer (&self->train_plan, gradus_plan_unref);
+  self->train_plan = plan_program (self, self->train.program, &memory, error);
+  if (self->train_plan == NULL)
+    return FALSE;
+  self->memory = memory;
+  self->memory.rematerialized = how;
+  self->memory.price = share;
+  return TRUE;
+}
+
+/* Under the budget with as little work done twice as will do; the cheap ops first, then segments. */
+static gboolean
+meet_budget (GradusTrainer *self, GError **error)
+{
+  const GradusTrainerOptions *options = self->options;
+  double                      budget = (double) self->memory.budget;
+  GradusTrainerMemory         memory = self->memory;
+
+  if (options->rematerialize == GRADUS_REMAT_SQRT)
+    return rematerialize (self, GRADUS_REMATERIALIZE_SQRT, error);
+  if (options->rematerialize == GRADUS_REMAT_NONE || budget <= 0 || (double) self->memory.total <= budget)
+    return TRUE;
+  for (guint how = GRADUS_REMATERIALIZE_CHEAP; how <= GRADUS_REMATERIALIZE_SQRT; how++)
+    if (gradus_trainer_memory_with (self, how, &memory) && (double) memory.total <= budget)
+      return rematerialize (self, how, error);
+  /* It does not: the caller holds the prediction against the budget and says what would. */
+  return memory.total < self->memory.total ? rematerialize (self, GRADUS_REMATERIALIZE_SQRT, error) : TRUE;
+}
+
 static gboolean
 plan (GradusTrainer *self, GError **error)
 {
@@ -129,7 +198,8 @@ plan (GradusTrainer *self, GError **error)
   if (evaluated > 0 &&
       (self->evaluate_plan = gradus_plan_new (self->evaluate.program, gradus_sizes (evaluated, self->binding.time), error)) == NULL)
     return FALSE;
-  return predict (self, self->train_plan, self->evaluate_plan, &self->memory, error);
+  return predict (self, self->train_plan, self->evaluate_plan, &self->memory, error) &&
+         meet_budget (self, error);
 }
 
 static void

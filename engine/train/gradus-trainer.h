@@ -4,6 +4,7 @@
 #include "gradus-batch-source.h"
 #include "gradus-observer.h"
 #include "model/gradus-model.h"
+#include "passes/gradus-passes.h"
 
 G_BEGIN_DECLS
 
@@ -51,6 +52,7 @@ typedef struct _GradusTrainer GradusTrainer;
  *   it ("checkpoints/<uuid>"), made when needed; NULL writes no checkpoints
  * @extras: JSON object that is put into each checkpoint: deterministic pipeline stages, class
  *   names, recipe; may be NULL
+ * @available: bytes that a run may take, for a memory budget in percent; 0: unknown
  * @resume: absolute path of a checkpoint to go on from, or NULL
  */
 typedef struct
@@ -67,6 +69,7 @@ typedef struct
   const char           *checkpoint_folder;
   JsonObject           *extras;
   const char           *resume;
+  gint64                available;
 } GradusTrainerConfig;
 
 typedef struct
@@ -74,6 +77,9 @@ typedef struct
   gint64 variables, optimizer, step, io, scratch, checkpoint; /* bytes of our arenas */
   gint64 total;
   gint64 lower_bound;
+  gint64 budget; /* that the recipe gives the total; 0: none */
+  GradusRematerialize rematerialized;
+  double              price; /* the work that a step does twice for it, as a share of all its work */
 } GradusTrainerMemory;
 
 /* Builds programs and plans and prepares kernels, allocates nothing large. Fails with
@@ -84,6 +90,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradusTrainer, gradus_trainer_free)
 
 /* The predicted peak at the source's batch size, known before the first step. */
 GradusTrainerMemory gradus_trainer_memory (GradusTrainer *self);
+/* The predicted peak if the program of a step were rematerialised so. */
+gboolean            gradus_trainer_memory_with (GradusTrainer *self, GradusRematerialize how, GradusTrainerMemory *memory);
 /* The predicted total at another batch size; -1 on error. */
 gint64              gradus_trainer_memory_at (GradusTrainer *self, guint batch_size);
 /* Rows of the model summary with their memory filled in. */

@@ -351,20 +351,16 @@ test_text (void)
 
 /* In a step after the first we allocate nothing. The libraries allocate for each call of a primitive,
  * always the same; where there are no such calls, there is nothing at all. */
+/* After the first steps every one makes as many: none of ours, a constant number of the libraries'. */
 static void
-test_allocations (void)
+check_allocations (const char *network)
 {
   g_autoptr (GError) error = NULL;
   guint counts[6];
   GradusValueId rate;
   Work w;
 
-  if (!COUNTS_ALLOCATIONS)
-    {
-      g_test_skip ("allocations cannot be counted here");
-      return;
-    }
-  work_init (&w, "cnn", "cpu", 2, 16);
+  work_init (&w, network, "cpu", 2, 16);
   rate = gradus_program_find (w.program, "learning_rate");
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
     {
@@ -373,10 +369,22 @@ test_allocations (void)
       g_assert_true (gradus_execution_run (w.execution, gradus_sizes (16, 1), 1, i, &error));
       counts[i] = n_allocations - before;
     }
-  g_test_message ("allocations of a step: %u, %u, %u, %u", counts[0], counts[1], counts[2], counts[3]);
+  g_test_message ("%s: allocations of a step: %u, %u, %u, %u", network, counts[0], counts[1], counts[2], counts[3]);
   for (guint i = 2; i < G_N_ELEMENTS (counts); i++)
     g_assert_cmpuint (counts[i], ==, counts[1]);
   work_clear (&w);
+}
+
+static void
+test_allocations (void)
+{
+  if (!COUNTS_ALLOCATIONS)
+    {
+      g_test_skip ("allocations cannot be counted here");
+      return;
+    }
+  for (const char *const *name = gradus_engine_bench_names (); *name != NULL; name++)
+    check_allocations (*name);
 }
 
 /* Runs without a library call: every op from which a step is made but products and convolutions. */
