@@ -216,8 +216,8 @@ static const struct
     ",'compile':{'loss':'mse','optimizer':{'class_name':'Adm'}}}",
     GRADUS_ERROR_REFUSED, "/compile/optimizer/class_name", "Adam" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
-    ",'compile':{'loss':'mse','optimizer':{'class_name':'AdamW'}}}",
-    GRADUS_ERROR_UNSUPPORTED, "/compile/optimizer/class_name", "AdamW" },
+    ",'compile':{'loss':'mse','optimizer':{'class_name':'Adafactor'}}}",
+    GRADUS_ERROR_UNSUPPORTED, "/compile/optimizer/class_name", "Adafactor" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'msee'}}",
     GRADUS_ERROR_REFUSED, "/compile/loss", "mse" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'hubber'}}",
@@ -229,8 +229,11 @@ static const struct
     ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'epochs':'5'}}",
     GRADUS_ERROR_REFUSED, "/fit/epochs", "whole number" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
-    ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'accumulate':4}}",
-    GRADUS_ERROR_UNSUPPORTED, "/fit", "accumulate" },
+    ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'precision':'mixed_float16'}}",
+    GRADUS_ERROR_UNSUPPORTED, "/fit", "precision" },
+  { "{'data':{'train':" SOURCE "},'model':" MODEL
+    ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'memory_budget':'lots'}}",
+    GRADUS_ERROR_REFUSED, "/fit/memory_budget", "80 %" },
   { "{'data':{'train':" SOURCE ",'pipeline':[{'btch':64}]},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/pipeline/0", "batch" },
