@@ -83,6 +83,8 @@ print_memory (GradusSummary *summary)
         gradus_cli_complain ("%s", (const char *) summary->remedies->pdata[i]);
       return GRADUS_CLI_REFUSED;
     }
+  if (summary->warning != NULL)
+    g_print ("%s\n", _ (summary->warning));
   g_print (_ ("Largest batch size that fits: %" PRId64 "\n"), summary->largest_batch);
   return GRADUS_CLI_DONE;
 }

@@ -6,6 +6,7 @@
 #include "gradus-json.h"
 
 #include <glib/gi18n-lib.h>
+#include <math.h>
 
 static const char *const names[] = { "pause", "resume", "step", "stop", "checkpoint", "set", NULL };
 
@@ -33,9 +34,14 @@ gradus_command_parse (const char *text, gint64 id, GError **error)
   command->id = id;
   if (command->type == GRADUS_COMMAND_SET)
     {
-      gradus_json_require (object, "name", "value", NULL);
+      JsonNode *value = gradus_json_node (object, "value");
+
+      gradus_json_require (object, "name", NULL);
       command->option = g_strdup (gradus_json_string (object, "name", NULL));
-      command->value = gradus_json_double (object, "value", -G_MAXDOUBLE, G_MAXDOUBLE, 0);
+      /* Null gives an option back to what the recipe says. */
+      if (value == NULL || !JSON_NODE_HOLDS_NULL (value))
+        gradus_json_require (object, "value", NULL);
+      command->value = gradus_json_double (object, "value", -G_MAXDOUBLE, G_MAXDOUBLE, NAN);
     }
   return gradus_json_end (object, error) ? g_steal_pointer (&command) : NULL;
 }

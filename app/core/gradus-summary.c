@@ -104,8 +104,7 @@ gradus_summary_new (GradusRecipe *recipe, GError **error)
   self->model_name = g_strdup (gradus_model_name (preparation->model));
   self->parameters = gradus_model_n_parameters (preparation->model, &self->trainable);
   self->batch_size = gradus_dataset_batch_size (preparation->dataset);
-  self->steps_per_epoch = preparation->parts[GRADUS_PART_TRAIN]->funcs->n_batches (
-      preparation->parts[GRADUS_PART_TRAIN]);
+  self->steps_per_epoch = gradus_trainer_steps_per_epoch (preparation->trainer);
   self->epochs = gradus_trainer_options_epochs (preparation->options);
   data = gradus_dataset_memory (preparation->dataset, 0);
   self->device_bytes = gradus_trainer_memory (preparation->trainer).total;
@@ -122,6 +121,7 @@ gradus_summary_new (GradusRecipe *recipe, GError **error)
   self->largest_batch =
       gradus_preparation_largest_batch (preparation, gradus_machine_free_memory (NULL));
   self->n_classes = gradus_dataset_n_classes (preparation->dataset);
+  self->warning = g_strdup (gradus_trainer_warning (preparation->trainer, NULL));
   add_layers (self, preparation);
   add_parts (self, preparation);
   return self;
@@ -137,5 +137,6 @@ gradus_summary_free (GradusSummary *self)
   g_free (self->model_name);
   g_clear_pointer (&self->remedies, g_ptr_array_unref);
   g_free (self->over_budget);
+  g_free (self->warning);
   g_free (self);
 }

@@ -45,6 +45,7 @@ typedef struct
  * @over_budget: why the recipe's own memory budget is not kept; NULL where it is
  * @remedies: where it would not fit, what would help, a sentence each
  * @largest_batch: the largest batch size that would fit into @free_bytes
+ * @warning: what should be known before the run, in English as in the log; NULL: nothing
  *
  * What a recipe would do, without training: asked by `gradus-cli check` and by the window.
  */
@@ -67,6 +68,7 @@ typedef struct
   double     price;
   GPtrArray *remedies; /* of char * */
   char      *over_budget;
+  char      *warning;
   guint      n_classes; /* 0 where the targets are not classes */
 } GradusSummary;
 

@@ -8,6 +8,7 @@
 #include "gradus-format.h"
 #include "gradus-new-run.h"
 #include "gradus-welcome.h"
+#include "train/gradus-optimizer.h"
 
 #define SETTLE_MS 300
 #define MAX_PAST_RUNS 20
@@ -49,7 +50,10 @@ struct _GradusNewRun
   GtkEditable *epochs_row;
   GtkEditable *batch_row;
   AdwComboRow *optimizer_row;
+  AdwComboRow *schedule_row;
   GtkEditable *rate_row;
+  GtkEditable *warmup_row;
+  GtkEditable *accumulate_row;
   GtkEditable *momentum_row;
   GtkEditable *clip_row;
   GtkEditable *seed_row;
@@ -70,14 +74,16 @@ enum
 
 static guint signals[N_SIGNALS];
 
-static const char *const optimizers[] = { "SGD", "Adam", NULL };
+#define RATE "compile.optimizer.config.learning_rate"
 
 #define FIELD(path, kind, drop, row) { path, kind, drop, G_STRUCT_OFFSET (GradusNewRun, row) }
 static const Field fields[] = {
   FIELD ("name", FIELD_STRING, NULL, name_row),
   FIELD ("fit.epochs", FIELD_INT, NULL, epochs_row),
   FIELD ("data.pipeline.batch", FIELD_INT, NULL, batch_row),
-  FIELD ("compile.optimizer.config.learning_rate", FIELD_DOUBLE, NULL, rate_row),
+  FIELD (RATE, FIELD_DOUBLE, NULL, rate_row),
+  FIELD ("fit.warmup_steps", FIELD_INT, "fit.warmup_steps", warmup_row),
+  FIELD ("fit.accumulate", FIELD_INT, "fit.accumulate", accumulate_row),
   FIELD ("compile.optimizer.config.momentum", FIELD_DOUBLE, "compile.optimizer.config.momentum",
          momentum_row),
   FIELD ("fit.clip.global_norm", FIELD_DOUBLE, "fit.clip", clip_row),
@@ -95,16 +101,38 @@ row_of (GradusNewRun *self, const Field *field)
 
 /* ---- From the recipe to the fields ---- */
 
+/* NULL: the rate is one number. */
+static const char *
+schedule_of (GradusRecipe *recipe)
+{
+  return gradus_recipe_get_string (recipe, RATE ".class_name", NULL);
+}
+
+/* Where the field's number is: that of a schedule is in its config. NULL: it has no such number. */
+static const char *
+path_of (GradusRecipe *recipe, const Field *field)
+{
+  const char *schedule = g_str_equal (field->path, RATE) ? schedule_of (recipe) : NULL;
+
+  if (schedule == NULL)
+    return field->path;
+  if (g_str_equal (schedule, "OneCycle"))
+    return RATE ".config.max_learning_rate";
+  return g_str_equal (schedule, "PiecewiseConstantDecay") ? NULL
+                                                          : RATE ".config.initial_learning_rate";
+}
+
 static char *
 text_of (GradusRecipe *recipe, const Field *field)
 {
   char number[G_ASCII_DTOSTR_BUF_SIZE];
+  const char *path = path_of (recipe, field);
   double value;
 
   if (field->kind == FIELD_STRING)
-    return g_strdup (gradus_recipe_get_string (recipe, field->path, ""));
+    return g_strdup (gradus_recipe_get_string (recipe, path, ""));
 
-  value = gradus_recipe_get_double (recipe, field->path, NAN);
+  value = path != NULL ? gradus_recipe_get_double (recipe, path, NAN) : NAN;
   if (isnan (value) || (field->drop != NULL && value == 0))
     return g_strdup ("");
 
@@ -117,11 +145,48 @@ optimizer_of (GradusRecipe *recipe)
   return gradus_recipe_get_string (recipe, "compile.optimizer.class_name", "Adam");
 }
 
-static void
-show_momentum (GradusNewRun *self)
+static gboolean
+has_momentum (const GradusOptimizerClass *klass)
 {
+  for (guint i = 0; klass->args[i].name != NULL; i++)
+    if (g_str_equal (klass->args[i].name, "momentum"))
+      return TRUE;
+  return FALSE;
+}
+
+/* Rows that what is selected has no use for go. */
+static void
+show_rows (GradusNewRun *self)
+{
+  guint n, n_schedules;
+  const GradusOptimizerClass *classes = gradus_optimizer_classes (&n);
+  const GradusScheduleClass *schedules = gradus_schedule_classes (&n_schedules);
+  guint optimizer = adw_combo_row_get_selected (self->optimizer_row);
+  guint schedule = adw_combo_row_get_selected (self->schedule_row);
+
   gtk_widget_set_visible (GTK_WIDGET (self->momentum_row),
-                          adw_combo_row_get_selected (self->optimizer_row) == 0);
+                          optimizer < n && has_momentum (&classes[optimizer]));
+  gtk_widget_set_visible (GTK_WIDGET (self->rate_row),
+                          schedule == 0 || schedule > n_schedules ||
+                            !g_str_equal (schedules[schedule - 1].class_name,
+                                          "PiecewiseConstantDecay"));
+}
+
+static void
+select_classes (GradusNewRun *self)
+{
+  guint n, schedule = 0;
+  const GradusOptimizerClass *classes = gradus_optimizer_classes (&n);
+  const GradusScheduleClass *schedules;
+
+  for (guint i = 0; i < n; i++)
+    if (g_str_equal (classes[i].class_name, optimizer_of (self->recipe)))
+      adw_combo_row_set_selected (self->optimizer_row, i);
+  schedules = gradus_schedule_classes (&n);
+  for (guint i = 0; i < n; i++)
+    if (g_strcmp0 (schedules[i].class_name, schedule_of (self->recipe)) == 0)
+      schedule = i + 1;
+  adw_combo_row_set_selected (self->schedule_row, schedule);
 }
 
 static void
@@ -135,10 +200,8 @@ fill (GradusNewRun *self)
       gtk_editable_set_text (row_of (self, &fields[i]), text);
       gtk_widget_remove_css_class (GTK_WIDGET (row_of (self, &fields[i])), "error");
     }
-  for (guint i = 0; optimizers[i] != NULL; i++)
-    if (g_str_equal (optimizers[i], optimizer_of (self->recipe)))
-      adw_combo_row_set_selected (self->optimizer_row, i);
-  show_momentum (self);
+  select_classes (self);
+  show_rows (self);
   self->filling = FALSE;
 }
 
@@ -168,10 +231,13 @@ static gboolean
 apply_field (GradusRecipe *recipe, const Field *field, const char *text, GError **error)
 {
   g_autofree char *stripped = g_strstrip (g_strdup (text));
+  const char *path = path_of (recipe, field);
   double value;
 
+  if (path == NULL)
+    return TRUE;
   if (field->kind == FIELD_STRING)
-    return gradus_recipe_set_string (recipe, field->path, stripped, error);
+    return gradus_recipe_set_string (recipe, path, stripped, error);
   if (*stripped == '\0' && field->drop != NULL)
     return gradus_recipe_set (recipe, field->drop, NULL, error);
   if (*stripped == '\0')
@@ -182,9 +248,9 @@ apply_field (GradusRecipe *recipe, const Field *field, const char *text, GError 
   if (!parse_number (stripped, field->kind, &value, error))
     return FALSE;
   if (field->kind == FIELD_INT)
-    return gradus_recipe_set_int (recipe, field->path, (gint64) value, error);
+    return gradus_recipe_set_int (recipe, path, (gint64) value, error);
 
-  return gradus_recipe_set_double (recipe, field->path, value, error);
+  return gradus_recipe_set_double (recipe, path, value, error);
 }
 
 static void
@@ -225,6 +291,12 @@ show_summary (GradusNewRun *self)
     else
       text = g_strdup_printf (_("%s parameters · %s steps · %s of %s free memory"), parameters,
                               steps, peak, room);
+    if (summary->warning != NULL)
+      {
+        g_autofree char *facts = g_steal_pointer (&text);
+
+        text = g_strdup_printf ("%s\n%s", facts, _(summary->warning));
+      }
   }
   show_facts (self, text, summary->peak_bytes > summary->free_bytes);
 }
@@ -242,28 +314,62 @@ settle_cb (gpointer data)
   gradus_workbench_request_summary (self->workbench, self->probe);
 }
 
+/* What is chosen in the lists: a change puts the class there with its defaults, and keeps the
+ * schedule and its rate. */
+static gboolean
+apply_classes (GradusNewRun *self, GradusRecipe *recipe, GError **error)
+{
+  guint n, n_schedules;
+  const GradusOptimizerClass *classes = gradus_optimizer_classes (&n);
+  const GradusScheduleClass *schedules = gradus_schedule_classes (&n_schedules);
+  const GradusSummary *summary = self->probe ? gradus_run_item_get_summary (self->probe) : NULL;
+  guint optimizer = adw_combo_row_get_selected (self->optimizer_row);
+  guint schedule = adw_combo_row_get_selected (self->schedule_row);
+  const char *wanted = schedule > 0 && schedule <= n_schedules ? schedules[schedule - 1].class_name
+                                                               : NULL;
+  double rate = optimizer < n ? classes[optimizer].args[0].fallback : 0.001;
+  g_autofree char *assignment = NULL;
+
+  if (optimizer < n && !g_str_equal (classes[optimizer].class_name, optimizer_of (recipe)))
+    {
+      assignment = g_strdup_printf ("compile.optimizer={\"class_name\": \"%s\", \"config\": {}}",
+                                    classes[optimizer].class_name);
+      if (!gradus_recipe_assign (recipe, assignment, error))
+        return FALSE;
+      g_clear_pointer (&assignment, g_free);
+    }
+  if (g_strcmp0 (wanted, schedule_of (recipe)) == 0)
+    return TRUE;
+  if (schedule_of (recipe) == NULL)
+    rate = gradus_recipe_get_double (recipe, RATE, rate);
+  else
+    rate = gradus_recipe_get_double (recipe, RATE ".config.initial_learning_rate", rate);
+  if (wanted == NULL)
+    return gradus_recipe_set_double (recipe, RATE, rate, error);
+  {
+    g_autofree char *example = gradus_schedule_example (
+      &schedules[schedule - 1], rate,
+      summary != NULL ? summary->epochs * summary->steps_per_epoch : 10000);
+
+    assignment = g_strconcat (RATE "=", example, NULL);
+  }
+  return gradus_recipe_assign (recipe, assignment, error);
+}
+
 /* Checks every field against a fresh copy, so that a fixed one takes its error along. */
 static void
 check (GradusNewRun *self)
 {
   g_autoptr (GradusRecipe) recipe = NULL;
-  guint optimizer = adw_combo_row_get_selected (self->optimizer_row);
+  g_autoptr (GError) problem = NULL;
   g_autofree char *first_problem = NULL;
 
   if (self->recipe == NULL || self->filling)
     return;
 
   recipe = gradus_recipe_copy (self->recipe);
-  if (optimizer < G_N_ELEMENTS (optimizers) - 1 &&
-      !g_str_equal (optimizers[optimizer], optimizer_of (recipe)))
-    {
-      g_autoptr (GError) error = NULL;
-      g_autofree char *assignment = g_strdup_printf (
-        "compile.optimizer={\"class_name\": \"%s\", \"config\": {}}", optimizers[optimizer]);
-
-      if (!gradus_recipe_assign (recipe, assignment, &error))
-        first_problem = g_strdup (error->message);
-    }
+  if (!apply_classes (self, recipe, &problem))
+    first_problem = g_strdup (problem->message);
 
   for (guint i = 0; i < G_N_ELEMENTS (fields); i++)
     {
@@ -303,9 +409,9 @@ check (GradusNewRun *self)
 }
 
 static void
-optimizer_cb (GradusNewRun *self)
+class_cb (GradusNewRun *self)
 {
-  show_momentum (self);
+  show_rows (self);
   check (self);
 }
 
@@ -470,7 +576,10 @@ gradus_new_run_class_init (GradusNewRunClass *klass)
   BIND (epochs_row);
   BIND (batch_row);
   BIND (optimizer_row);
+  BIND (schedule_row);
   BIND (rate_row);
+  BIND (warmup_row);
+  BIND (accumulate_row);
   BIND (momentum_row);
   BIND (clip_row);
   BIND (seed_row);
@@ -492,18 +601,35 @@ gradus_new_run_class_init (GradusNewRunClass *klass)
 }
 
 static void
+fill_classes (GradusNewRun *self)
+{
+  g_autoptr (GtkStringList) optimizers = gtk_string_list_new (NULL);
+  g_autoptr (GtkStringList) names = gtk_string_list_new (NULL);
+  guint n;
+  const GradusOptimizerClass *classes = gradus_optimizer_classes (&n);
+  const GradusScheduleClass *schedules;
+
+  for (guint i = 0; i < n; i++)
+    gtk_string_list_append (optimizers, classes[i].class_name);
+  gtk_string_list_append (names, _("None"));
+  schedules = gradus_schedule_classes (&n);
+  for (guint i = 0; i < n; i++)
+    gtk_string_list_append (names, schedules[i].class_name);
+  adw_combo_row_set_model (self->optimizer_row, G_LIST_MODEL (optimizers));
+  adw_combo_row_set_model (self->schedule_row, G_LIST_MODEL (names));
+}
+
+static void
 gradus_new_run_init (GradusNewRun *self)
 {
-  g_autoptr (GtkStringList) names = gtk_string_list_new (optimizers);
-
   self->starts = g_ptr_array_new_with_free_func (g_object_unref);
   gtk_widget_init_template (GTK_WIDGET (self));
-  adw_combo_row_set_model (self->optimizer_row, G_LIST_MODEL (names));
+  fill_classes (self);
 
   for (guint i = 0; i < G_N_ELEMENTS (fields); i++)
     g_signal_connect_swapped (row_of (self, &fields[i]), "changed", G_CALLBACK (check), self);
-  g_signal_connect_swapped (self->optimizer_row, "notify::selected", G_CALLBACK (optimizer_cb),
-                            self);
+  g_signal_connect_swapped (self->optimizer_row, "notify::selected", G_CALLBACK (class_cb), self);
+  g_signal_connect_swapped (self->schedule_row, "notify::selected", G_CALLBACK (class_cb), self);
   self->probe_signals = g_signal_group_new (GRADUS_TYPE_RUN_ITEM);
   g_signal_group_connect_swapped (self->probe_signals, "recipe-changed", G_CALLBACK (show_summary),
                                   self);

@@ -97,31 +97,25 @@ static const char *const anneals[] = { "cos", "linear", NULL };
 
 static const GradusScheduleClass classes[] = {
   { "ExponentialDecay",
-    "{\"decay_steps\": 1000, \"decay_rate\": 0.9}",
     { RATE, STEPS ("decay_steps"), NUMBER ("decay_rate", NULL, 0, 1e6), FLAG ("staircase"), { NULL } },
     exponential },
   { "CosineDecay",
-    "{\"decay_steps\": 10000}",
     { RATE, STEPS ("decay_steps"), NUMBER ("alpha", "0.0", 0, 1e6),
       NUMBER ("warmup_target", "null", 0, 1e6), NUMBER ("warmup_steps", "0", 0, 1e15), { NULL } },
     cosine },
   { "CosineDecayRestarts",
-    "{\"first_decay_steps\": 1000}",
     { RATE, STEPS ("first_decay_steps"), NUMBER ("t_mul", "2.0", 1, 1e6),
       NUMBER ("m_mul", "1.0", 0, 1e6), NUMBER ("alpha", "0.0", 0, 1e6), { NULL } },
     cosine_restarts },
   { "PolynomialDecay",
-    "{\"decay_steps\": 10000}",
     { RATE, STEPS ("decay_steps"), NUMBER ("end_learning_rate", "0.0001", 0, 1e6),
       NUMBER ("power", "1.0", 0, 1e3), FLAG ("cycle"), { NULL } },
     polynomial },
-  { "PiecewiseConstantDecay", "{\"boundaries\": [1000, 2000]}", { { NULL } }, NULL },
+  { "PiecewiseConstantDecay", { { NULL } }, NULL },
   { "InverseTimeDecay",
-    "{\"decay_steps\": 1000, \"decay_rate\": 0.5}",
     { RATE, STEPS ("decay_steps"), NUMBER ("decay_rate", NULL, 0, 1e6), FLAG ("staircase"), { NULL } },
     inverse_time },
   { "OneCycle",
-    "{\"total_steps\": 10000}",
     { NUMBER ("max_learning_rate", NULL, 0, 1e6), STEPS ("total_steps"),
       NUMBER ("pct_start", "0.3", 0, 1), NUMBER ("div_factor", "25.0", 1e-6, 1e9),
       NUMBER ("final_div_factor", "10000.0", 1e-6, 1e12),
@@ -134,6 +128,32 @@ gradus_schedule_classes (guint *n)
 {
   *n = G_N_ELEMENTS (classes);
   return classes;
+}
+
+char *
+gradus_schedule_example (const GradusScheduleClass *klass, double rate, gint64 steps)
+{
+  GradusSchedule self = { .klass = klass, .n_boundaries = 2 };
+  g_autoptr (JsonNode) node = NULL;
+
+  steps = MAX (steps, 8);
+  for (guint i = 0; klass->args[i].name != NULL; i++)
+    {
+      const GradusScheduleArg *arg = &klass->args[i];
+
+      self.args[i] = i == 0                                        ? rate
+                     : g_str_equal (arg->name, "first_decay_steps") ? steps / 4
+                     : arg->fallback == NULL && i == 1              ? steps
+                     : arg->fallback == NULL                        ? 0.1
+                     : g_str_equal (arg->fallback, "null")          ? NAN
+                                                                    : g_ascii_strtod (arg->fallback, NULL);
+    }
+  for (guint i = 0; i < 3; i++)
+    self.values[i] = rate * pow (0.1, i);
+  self.boundaries[0] = steps / 2;
+  self.boundaries[1] = steps / 4 * 3;
+  node = gradus_schedule_write (&self);
+  return gradus_json_to_string (node, FALSE);
 }
 
 static const GradusScheduleClass *

@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-#define GRADUS_SCHEDULE_MAX_ARGS 8
+#define GRADUS_SCHEDULE_MAX_ARGS 8 /* with the end */
 #define GRADUS_SCHEDULE_MAX_BOUNDARIES 64
 
 /**
@@ -24,7 +24,6 @@ typedef struct
 
 /**
  * GradusScheduleClass:
- * @example: a config that makes sense for a run of some thousand steps, as JSON
  * @value: the rate for the update after @step others; the table is gradus_schedule_classes()
  *
  * One row a schedule. All but OneCycle are Keras's; OneCycle is Smith and Topin, Super-convergence,
@@ -33,7 +32,6 @@ typedef struct
 typedef struct
 {
   const char             *class_name;
-  const char             *example;
   const GradusScheduleArg args[GRADUS_SCHEDULE_MAX_ARGS]; /* ended by a NULL name */
   double (*value) (const double *args, double step);      /* NULL: PiecewiseConstantDecay */
 } GradusScheduleClass;
@@ -49,6 +47,10 @@ typedef struct
 } GradusSchedule;
 
 const GradusScheduleClass *gradus_schedule_classes (guint *n);
+
+/* A schedule for @steps that begins with @rate, with everything else at its default or at what is
+ * customary: the object of a recipe, as JSON. Free with g_free. */
+char *gradus_schedule_example (const GradusScheduleClass *klass, double rate, gint64 steps);
 
 /* Reads the object at @key, {"class_name": .., "config": ..}; refuses through the cursor. */
 gboolean  gradus_schedule_read  (GradusSchedule *self, GradusJsonObject *cursor, const char *key);

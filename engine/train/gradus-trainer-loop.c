@@ -578,6 +578,17 @@ train (GradusTrainer *self, GError **error)
   return finish (self, error);
 }
 
+/* Once a run, not at each time that it goes on. */
+static void
+warn (GradusTrainer *self)
+{
+  const char *subject, *message = gradus_trainer_warning (self, &subject);
+
+  if (message != NULL && self->step == 0)
+    gradus_trainer_event (self, GRADUS_EVENT_FINDING, GRADUS_SEVERITY_WARNING, subject, message,
+                          "{\"rule\": \"accumulate\", \"cause\": \"batch\"}");
+}
+
 GradusRunStatus
 gradus_trainer_run (GradusTrainer *self, GError **error)
 {
@@ -591,6 +602,7 @@ gradus_trainer_run (GradusTrainer *self, GError **error)
     {
       gradus_trainer_open_series (self);
       gradus_trainer_status (self, GRADUS_RUN_RUNNING, NULL);
+      warn (self);
       ok = train (self, &inner);
     }
   if (self->writer != NULL)

@@ -418,6 +418,31 @@ gradus_trainer_layer (GradusTrainer *self, guint i)
   return row;
 }
 
+gint64
+gradus_trainer_steps_per_epoch (GradusTrainer *self)
+{
+  return self->progress.steps_per_epoch;
+}
+
+const char *
+gradus_trainer_warning (GradusTrainer *self, const char **subject)
+{
+  const char *layer = gradus_model_batch_dependent (self->config.model);
+
+  if (subject != NULL)
+    *subject = layer != NULL ? layer : "accumulate";
+  if (self->options->accumulate == 1)
+    return NULL;
+  if (layer != NULL)
+    return N_("Batches are accumulated, but BatchNormalization looks at each of them alone: this is "
+              "not equal to one large batch.");
+  for (guint i = 0; self->train.n_heads > 1 && i < self->train.n_heads; i++)
+    if (self->train.heads[i].valid != GRADUS_NO_VALUE)
+      return N_("Batches are accumulated, but the heads leave out samples each in its own way: this "
+                "is not equal to one large batch.");
+  return NULL;
+}
+
 char *
 gradus_trainer_program_text (GradusTrainer *self)
 {

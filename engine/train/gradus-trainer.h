@@ -96,6 +96,17 @@ gboolean            gradus_trainer_memory_with (GradusTrainer *self, GradusRemat
 gint64              gradus_trainer_memory_at (GradusTrainer *self, guint batch_size);
 /* Rows of the model summary with their memory filled in. */
 GradusLayerSummary  gradus_trainer_layer (GradusTrainer *self, guint i);
+/* Steps of an epoch: its batches, those that are accumulated counted once. */
+gint64              gradus_trainer_steps_per_epoch (GradusTrainer *self);
+/**
+ * gradus_trainer_warning:
+ * @subject: (out) (optional): the layer or option that it is about
+ *
+ * What a person should know before the run: that accumulated batches are not equal to a large one,
+ * because of a layer that looks at its batch, or of masks of several heads. English, as in the log,
+ * where the run says it too; NULL: nothing.
+ */
+const char         *gradus_trainer_warning (GradusTrainer *self, const char **subject);
 /* The training program after the passes and its plan as text; free with g_free. */
 char               *gradus_trainer_program_text (GradusTrainer *self);
 char               *gradus_trainer_plan_text (GradusTrainer *self);

@@ -234,6 +234,9 @@ static const struct
   { "{'data':{'train':" SOURCE "},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'memory_budget':'lots'}}",
     GRADUS_ERROR_REFUSED, "/fit/memory_budget", "80 %" },
+  { "{'data':{'train':" SOURCE "},'model':" MODEL
+    ",'compile':{'optimizer':'adam','loss':'mse'},'fit':{'accumulate':0}}",
+    GRADUS_ERROR_REFUSED, "/fit/accumulate", "0" },
   { "{'data':{'train':" SOURCE ",'pipeline':[{'btch':64}]},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/pipeline/0", "batch" },
