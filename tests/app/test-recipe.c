@@ -216,8 +216,8 @@ static const struct
     ",'compile':{'loss':'mse','optimizer':{'class_name':'Adm'}}}",
     GRADUS_ERROR_REFUSED, "/compile/optimizer/class_name", "Adam" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL
-    ",'compile':{'loss':'mse','optimizer':{'class_name':'Adafactor'}}}",
-    GRADUS_ERROR_UNSUPPORTED, "/compile/optimizer/class_name", "Adafactor" },
+    ",'compile':{'loss':'mse','optimizer':{'class_name':'Lamb'}}}",
+    GRADUS_ERROR_UNSUPPORTED, "/compile/optimizer/class_name", "Lamb" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'msee'}}",
     GRADUS_ERROR_REFUSED, "/compile/loss", "mse" },
   { "{'data':{'train':" SOURCE "},'model':" MODEL ",'compile':{'optimizer':'adam','loss':'hubber'}}",
