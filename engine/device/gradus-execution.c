@@ -598,6 +598,7 @@ static gboolean
 inspect_nodes (GradusExecution *self,
                guint64 seed,
                guint64 step,
+               GradusPhase last,
                HostBuffer *host,
                GradusInspectFunc func,
                gpointer user_data,
@@ -616,6 +617,8 @@ inspect_nodes (GradusExecution *self,
       const GradusNode *node = gradus_program_node (self->program, i);
       gint64 start = now_nanoseconds (), spent;
 
+      if (node->phase > last)
+        continue;
       if (!run_node (self, i, seed, step, error)
           || !self->device->funcs->synchronise (self->device, self->stream, error))
         return FALSE;
@@ -636,6 +639,7 @@ gradus_execution_inspect (GradusExecution *self,
                           GradusSizes sizes,
                           guint64 seed,
                           guint64 step,
+                          GradusPhase last,
                           GradusInspectFunc func,
                           gpointer user_data,
                           GError **error)
@@ -644,9 +648,16 @@ gradus_execution_inspect (GradusExecution *self,
   gboolean done;
 
   g_return_val_if_fail (self != NULL && func != NULL, FALSE);
-  done = begin (self, sizes, error) && inspect_nodes (self, seed, step, &host, func, user_data, error);
+  done = begin (self, sizes, error) && inspect_nodes (self, seed, step, last, &host, func, user_data, error);
   g_free (host.data);
   return done;
+}
+
+gsize
+gradus_execution_value_bytes (GradusExecution *self, GradusValueId id)
+{
+  g_return_val_if_fail (self != NULL && self->current != NULL && id < self->n_values, 0);
+  return (gsize) gradus_plan_bytes (self->plan, id, self->current->sizes);
 }
 
 void

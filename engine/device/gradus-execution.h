@@ -74,8 +74,10 @@ gboolean gradus_execution_run       (GradusExecution *self, GradusSizes sizes, g
 gboolean gradus_execution_run_phases (GradusExecution *self, GradusSizes sizes, guint64 seed, guint64 step, GradusPhase first, GradusPhase last, GError **error);
 /* A value of the last run to the host; @bytes must be its size at that run's sizes. */
 gboolean gradus_execution_read      (GradusExecution *self, GradusValueId id, void *data, gsize bytes, GError **error);
-/* The same plan op by op with a callback after each; same bits. */
-gboolean gradus_execution_inspect   (GradusExecution *self, GradusSizes sizes, guint64 seed, guint64 step, GradusInspectFunc func, gpointer user_data, GError **error);
+/* The same plan op by op, as far as the end of the phase @last, with a callback after each; same bits. */
+gboolean gradus_execution_inspect   (GradusExecution *self, GradusSizes sizes, guint64 seed, guint64 step, GradusPhase last, GradusInspectFunc func, gpointer user_data, GError **error);
+/* Bytes of a value at the sizes of the last run. */
+gsize    gradus_execution_value_bytes (GradusExecution *self, GradusValueId id);
 /* Nanoseconds of the last run per phase (forward, backward, update). */
 void     gradus_execution_times     (GradusExecution *self, gint64 nanoseconds[3]);
 GradusExecutionMemory gradus_execution_memory (GradusExecution *self);

@@ -258,43 +258,77 @@ run_gradients (GradusTrainer *self, const GradusBatch *batch, GradusStepResult *
   return read_means (self, weight, result, error);
 }
 
+static void
+report_nonfinite (GradusTrainer *self, GradusSeverity severity, const char *what, const char *message, const GradusBlame *blame)
+{
+  g_autofree char *data = g_strdup_printf ("{\"rule\": \"nonfinite\", \"cause\": \"%s\", \"epoch\": %" G_GINT64_FORMAT
+                                           ", \"batch\": %" G_GINT64_FORMAT "%s%s}",
+                                           what, self->epoch + 1, self->position + 1, blame->data != NULL ? ", " : "",
+                                           blame->data != NULL ? blame->data : "");
+  g_autofree char *text = blame->log != NULL ? g_strconcat (message, " ", blame->log, NULL) : g_strdup (message);
+
+  gradus_trainer_event (self, GRADUS_EVENT_FINDING, severity, blame->layer != NULL ? blame->layer : what, text, data);
+}
+
+static void
+set_nonfinite (GradusTrainer *self, gboolean loss_is_bad, const GradusBlame *blame, GError **error)
+{
+  GError *made;
+
+  if (loss_is_bad)
+    made = g_error_new (GRADUS_ERROR, GRADUS_ERROR_NONFINITE,
+                        _ ("The loss became infinite or no number in step %" PRId64
+                           ". The weights are those before it. Lower the learning rate, clip the "
+                           "gradients, or check the data."),
+                        self->step + 1);
+  else
+    made = g_error_new (GRADUS_ERROR, GRADUS_ERROR_NONFINITE,
+                        _ ("A gradient became infinite or no number in step %" PRId64
+                           ". The weights are those before it. Lower the learning rate, clip the "
+                           "gradients, or check the data."),
+                        self->step + 1);
+  if (blame->told != NULL)
+    {
+      g_autofree char *before = g_steal_pointer (&made->message);
+
+      made->message = g_strconcat (before, " ", blame->told, NULL);
+    }
+  g_propagate_error (error, made);
+}
+
 /* Whether to take the step all the same; the weights are as they were. */
 static gboolean
-judge_nonfinite (GradusTrainer *self, const GradusStepResult *result, gboolean *take, GError **error)
+judge_nonfinite (GradusTrainer *self, const GradusBatch *batch, const GradusStepResult *result, gboolean *take, GError **error)
 {
-  gboolean         loss_is_bad = !isfinite (result->loss);
-  const char      *what = loss_is_bad ? "loss" : "gradient";
-  g_autofree char *data = NULL;
+  gboolean    loss_is_bad = !isfinite (result->loss);
+  const char *what = loss_is_bad ? "loss" : "gradient";
+  gboolean    skips = self->options->on_nonfinite == GRADUS_NONFINITE_SKIP;
+  GradusBlame blame;
 
   *take = TRUE;
   if ((!loss_is_bad && isfinite (result->norm)) ||
       self->options->on_nonfinite == GRADUS_NONFINITE_IGNORE)
     return TRUE;
-  data = g_strdup_printf ("{\"rule\": \"nonfinite\", \"cause\": \"%s\", \"epoch\": %" G_GINT64_FORMAT
-                          ", \"batch\": %" G_GINT64_FORMAT "}",
-                          what, self->epoch + 1, self->position + 1);
-  if (self->options->on_nonfinite == GRADUS_NONFINITE_SKIP)
+  if (skips)
     {
       *take = FALSE;
       self->skipped++;
       /* The first, then ever more rarely: a run that skips every step still says so. */
-      if ((self->skipped & (self->skipped - 1)) == 0)
-        gradus_trainer_event (self, GRADUS_EVENT_FINDING, GRADUS_SEVERITY_WARNING, what,
-                              N_("A step was skipped because a value was not finite."), data);
-      return TRUE;
+      if ((self->skipped & (self->skipped - 1)) != 0)
+        return TRUE;
     }
-  gradus_trainer_event (self, GRADUS_EVENT_FINDING, GRADUS_SEVERITY_ERROR, what,
-                        N_("Training stopped because a value was not finite."), data);
-  g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_NONFINITE,
-               loss_is_bad
-                   ? _ ("The loss became infinite or no number in step %" PRId64
-                        ". The weights are those before it. Lower the learning rate, clip the "
-                        "gradients, or check the data.")
-                   : _ ("A gradient became infinite or no number in step %" PRId64
-                        ". The weights are those before it. Lower the learning rate, clip the "
-                        "gradients, or check the data."),
-               self->step + 1);
-  return FALSE;
+  gradus_trainer_blame (self, batch, result, draw_key (self, result->batches), &blame);
+  if (skips)
+    report_nonfinite (self, GRADUS_SEVERITY_WARNING, what,
+                      N_("A step was skipped because a value was not finite."), &blame);
+  else
+    {
+      report_nonfinite (self, GRADUS_SEVERITY_ERROR, what,
+                        N_("Training stopped because a value was not finite."), &blame);
+      set_nonfinite (self, loss_is_bad, &blame, error);
+    }
+  gradus_blame_clear (&blame);
+  return skips;
 }
 
 static gboolean
@@ -329,7 +363,7 @@ next_batch (GradusTrainer *self, GradusStepResult *result, GError **error)
 static gboolean
 take_batch (GradusTrainer *self, const GradusBatch *batch, GradusStepResult *result, gboolean *take, GError **error)
 {
-  if (!run_gradients (self, batch, result, error) || !judge_nonfinite (self, result, take, error))
+  if (!run_gradients (self, batch, result, error) || !judge_nonfinite (self, batch, result, take, error))
     return FALSE;
   if (*take && self->options->accumulate > 1 &&
       !run_phases (self, result, GRADUS_PHASE_STATISTICS, GRADUS_PHASE_STATISTICS, error))

@@ -190,6 +190,19 @@ gboolean gradus_trainer_swap_average  (GradusTrainer *self, GError **error);
 /* The averages become what the weights are. */
 gboolean gradus_trainer_reset_average (GradusTrainer *self, GError **error);
 
+/* gradus-trainer-blame.c: where a step that is not finite went wrong. */
+typedef struct
+{
+  char       *log, *told; /* the same in English and in the language of this process; NULL: not found */
+  char       *data;       /* members of a JSON object */
+  const char *layer;      /* NULL: none */
+} GradusBlame;
+
+/* Runs the step of @batch once more, op by op, up to the end of the backward pass: the weights are still
+ * those before it. @key: of its random numbers. Costs nothing until it is called. */
+void     gradus_trainer_blame         (GradusTrainer *self, const GradusBatch *batch, const GradusStepResult *result, guint64 key, GradusBlame *blame);
+void     gradus_blame_clear           (GradusBlame *blame);
+
 /* gradus-trainer-record.c */
 /* Of a live option; NaN if the run has none of the name. */
 double   gradus_trainer_live_value    (GradusTrainer *self, const char *name);

@@ -301,9 +301,9 @@ test_inspect (void)
   work_clear (&w);
 
   work_init (&w, "cnn", "cpu", 2, 6);
-  g_assert_true (gradus_execution_inspect (w.execution, gradus_sizes (6, 1), 1, 1, see_node, &stopped, &error));
+  g_assert_true (gradus_execution_inspect (w.execution, gradus_sizes (6, 1), 1, 1, GRADUS_PHASE_STATISTICS, see_node, &stopped, &error));
   g_assert_cmpuint (stopped.nodes, ==, 3);
-  g_assert_true (gradus_execution_inspect (w.execution, gradus_sizes (6, 1), 1, 1, see_node, &seen, &error));
+  g_assert_true (gradus_execution_inspect (w.execution, gradus_sizes (6, 1), 1, 1, GRADUS_PHASE_STATISTICS, see_node, &seen, &error));
   g_assert_no_error (error);
   g_assert_cmpuint (seen.nodes, ==, gradus_program_n_nodes (w.program));
   g_assert_cmpmem (&seen.loss, sizeof loss, &loss, sizeof loss);
