@@ -258,6 +258,104 @@ GRADUS_REFERENCE (reference_lion)
     }
 }
 
+/* Shazeer and Stern, 2018. Of a matrix two vectors are kept, the means of its rows and of its columns,
+ * of anything else the velocity. Inputs: variable, row means or velocity, gradient, scale,
+ * learning rate, step, weight decay, column means. */
+GRADUS_INFER (infer_adafactor)
+{
+  GradusShape row = inputs[0].shape, column = inputs[0].shape;
+
+  if (!gradus_op_check_floats (node, inputs, error)
+      || !gradus_op_check_same (node, inputs, 2, 0, error))
+    return FALSE;
+  for (guint i = 3; i < MIN (node->n_inputs, 7); i++)
+    if (gradus_op_has_input (node, i) && !gradus_op_check_scalar (node, inputs, i, error))
+      return FALSE;
+  if (!gradus_op_has_input (node, 7))
+    return gradus_op_check_same (node, inputs, 1, 0, error);
+  if (row.rank < 2)
+    return gradus_op_refuse (node, inputs, error, _ ("Only a matrix has means of its columns."));
+  row.rank--;
+  column.rank--;
+  column.dims[column.rank - 1] = inputs[0].shape.dims[row.rank];
+  return gradus_op_check_shape (node, inputs, 1, &row, error)
+         && gradus_op_check_shape (node, inputs, 7, &column, error);
+}
+
+/* The means of the squares; afterwards @velocity (i) is row (i / columns) column / mean of rows. */
+static void
+adafactor_means (const GradusReferenceCall *call, double scale, double beta, gint64 rows, gint64 columns)
+{
+  double epsilon = attr (call, "epsilon_1");
+  gint64 matrices = count (call) / MAX (1, rows * columns);
+
+  for (gint64 r = 0; r < matrices * rows; r++)
+    call->outputs[1][r] *= beta;
+  for (gint64 c = 0; c < matrices * columns; c++)
+    call->outputs[2][c] *= beta;
+  for (gint64 i = 0; i < count (call); i++)
+    {
+      double g = call->inputs[2][i] * scale;
+      double square = (1 - beta) * (g * g + epsilon);
+
+      call->outputs[1][i / columns] += square / columns;
+      call->outputs[2][i / (rows * columns) * columns + i % columns] += square / rows;
+    }
+}
+
+static double
+adafactor_velocity (const GradusReferenceCall *call, gint64 rows, gint64 columns, gint64 i)
+{
+  gint64 matrix = columns > 0 ? i / (rows * columns) : 0;
+  double mean = 0;
+
+  if (columns == 0)
+    return call->outputs[1][i];
+  for (gint64 r = 0; r < rows; r++)
+    mean += call->outputs[1][matrix * rows + r] / rows;
+  return call->outputs[1][i / columns] / mean * call->outputs[2][matrix * columns + i % columns];
+}
+
+GRADUS_REFERENCE (reference_adafactor)
+{
+  const GradusShape *shape = &call->input_types[0].shape;
+  gboolean factored = gradus_op_has_input (call->node, 7);
+  gint64   columns = factored ? shape->dims[shape->rank - 1] : 0;
+  gint64   rows = factored ? shape->dims[shape->rank - 2] : 0;
+  double   scale = call->inputs[3][0], rate = call->inputs[4][0], step = call->inputs[5][0];
+  double   beta = 1 - pow (step, attr (call, "beta_2_decay"));
+  double   weights = 0, steps = 0, n = MAX (1, count (call)), alpha, clip;
+
+  for (gint64 i = 0; i < count (call); i++)
+    {
+      double w = decayed (call, 6, rate, i);
+
+      call->outputs[0][i] = w;
+      weights += w * w / n;
+    }
+  if (factored)
+    adafactor_means (call, scale, beta, rows, columns);
+  else
+    for (gint64 i = 0; i < count (call); i++)
+      {
+        double g = call->inputs[2][i] * scale;
+
+        call->outputs[1][i] = beta * call->inputs[1][i]
+                              + (1 - beta) * (g * g + attr (call, "epsilon_1"));
+      }
+  for (gint64 i = 0; i < count (call); i++)
+    {
+      double g = call->inputs[2][i] * scale;
+
+      steps += g * g / adafactor_velocity (call, rows, columns, i) / n;
+    }
+  alpha = MAX (attr (call, "epsilon_2"), sqrt (weights)) * MIN (rate, 1 / sqrt (step));
+  clip = MAX (1, sqrt (steps) / attr (call, "clip_threshold"));
+  for (gint64 i = 0; i < count (call); i++)
+    call->outputs[0][i] -= alpha * call->inputs[2][i] * scale
+                           / sqrt (adafactor_velocity (call, rows, columns, i)) / clip;
+}
+
 GRADUS_COST (cost_step)
 {
   gradus_op_cost (node, inputs, outputs, 12.0 * gradus_op_count (&inputs[0]), cost);
@@ -347,6 +445,21 @@ static const GradusOpCase lion_cases[] = {
   { NULL },
 };
 
+static const GradusAttrSpec adafactor_attrs[] = { RATE ("beta_2_decay", "-0.8"),
+                                                  RATE ("epsilon_1", "1e-30"),
+                                                  RATE ("epsilon_2", "0.001"),
+                                                  RATE ("clip_threshold", "1"), { NULL } };
+static const GradusOpCase adafactor_cases[] = {
+  { "f32[7] f32+[7] f32[7] f32=1[] f32=0.1[] f32=1[]", NULL },
+  { "f32[67] f32+[67] f32[67] f32%[] f32=0.01[] f32=9[] f32=0.1[]", "clip_threshold=0.5" },
+  { "f32[5,3] f32+[5] f32[5,3] f32+[] f32=0.1[] f32=1[] - f32+[3]", NULL },
+  { "f32[3,2,5,4] f32+[3,2,5] f32[3,2,5,4] f32=1[] f32=0.1[] f32=4[] - f32+[3,2,4]", "epsilon_1=0.1" },
+  { "f32[131,67] f32+[131] f32[131,67] f32%[] f32=0.01[] f32=9[] f32=0.1[] f32+[67]",
+    "beta_2_decay=-0.5 epsilon_2=3" },
+  { "f32[2,300,130] f32+[2,300] f32[2,300,130] f32%[] f32=0.01[] f32=9[] f32=0.1[] f32+[2,130]", NULL },
+  { NULL },
+};
+
 #define STEP_ROW(op, min, max, attrs_, infer_, updates_)                                           \
   {                                                                                                \
     .name = #op "_step", .version = 2, .min_inputs = (min), .max_inputs = (max), .n_outputs = 0,   \
@@ -368,5 +481,6 @@ const GradusOp gradus_ops_step[] = {
   STEP_ROW (nadam, 8, 9, adam_attrs, infer_state_2, 7),
   STEP_ROW (ftrl, 6, 7, ftrl_attrs, infer_state_2, 7),
   STEP_ROW (lion, 5, 6, lion_attrs, infer_state_1, 3),
+  STEP_ROW (adafactor, 6, 8, adafactor_attrs, infer_adafactor, 3 | 1 << 7),
   { NULL },
 };

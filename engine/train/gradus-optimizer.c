@@ -56,10 +56,16 @@ static const GradusOptimizerClass classes[] = {
   { "Lion",
     { RATE (0.001), NUMBER ("beta_1", 0.9, 1e-9, 1), NUMBER ("beta_2", 0.99, 0, 1), { NULL } },
     NAN, "lion_step", { { "momentum" } }, FALSE },
+  { "Adafactor",
+    { RATE (0.001), NUMBER ("beta_2_decay", -0.8, -10, 0), NUMBER ("epsilon_1", 1e-30, 0, 1),
+      NUMBER ("epsilon_2", 0.001, 0, 1e30), NUMBER ("clip_threshold", 1, 1e-30, 1e30),
+      /* Whatever it says, Keras's formula takes the smaller of the rate and 1 / sqrt (step). */
+      { "relative_step", 1, 0, 1, TRUE, NULL }, { NULL } },
+    NAN, "adafactor_step", { { "velocity" } }, TRUE },
 };
 
 /* Optimizers of Keras that a later version brings. */
-static const char *const later[] = { "Adafactor", "Lamb", "Muon", "LossScaleOptimizer",
+static const char *const later[] = { "Lamb", "Muon", "LossScaleOptimizer",
                                      "ScheduleFreeAdamW", NULL };
 
 const GradusOptimizerClass *
@@ -111,7 +117,7 @@ read_arg (GradusOptimizer *self, guint i, GradusJsonObject *config)
         self->args[0] = gradus_schedule_value (&self->schedule, 0);
     }
   else if (arg->is_bool)
-    self->args[i] = gradus_json_bool (config, arg->name, FALSE);
+    self->args[i] = gradus_json_bool (config, arg->name, arg->fallback != 0);
   else
     self->args[i] = gradus_json_double (config, arg->name, arg->min, arg->max, arg->fallback);
 }
@@ -373,6 +379,39 @@ add_step (const GradusOptimizer *self,
   return gradus_program_add_node_text (program, self->klass->op, 0, inputs, used, attrs, NULL, error);
 }
 
+/* Of a matrix, and of each of a stack of them, Adafactor keeps the means of rows and columns. */
+static gboolean
+add_adafactor (const GradusOptimizer *self,
+               GradusProgram         *program,
+               const char            *name,
+               const GradusValueId   *given,
+               GradusValueId          decay,
+               GError               **error)
+{
+  GradusShape      shape = gradus_program_value (program, given[0])->type.shape;
+  g_autofree char *attrs = attrs_text (self);
+  GradusValueId    inputs[8] = { given[0], GRADUS_NO_VALUE, given[1], given[2],
+                                 gradus_program_add_hyper (program, "learning_rate", self->args[0]),
+                                 step_of (program), decay, GRADUS_NO_VALUE };
+
+  if (shape.rank < 2)
+    inputs[1] = add_slot (program, name, given[0], "velocity");
+  else
+    for (guint i = 0; i < 2; i++)
+      {
+        g_autofree char *full = g_strdup_printf ("optimizer/%s/%s", name, i == 0 ? "row" : "column");
+        GradusShape      kept = shape;
+
+        kept.rank--;
+        if (i == 1)
+          kept.dims[kept.rank - 1] = shape.dims[shape.rank - 1];
+        inputs[i == 0 ? 1 : 7] = gradus_program_add_variable (program, full, GRADUS_VARIABLE_OPTIMIZER,
+                                                     GRADUS_DTYPE_FLOAT32, kept);
+      }
+  return gradus_program_add_node_text (program, self->klass->op, 0, inputs,
+                                       shape.rank < 2 ? (decay == GRADUS_NO_VALUE ? 6 : 7) : 8, attrs, NULL, error);
+}
+
 gboolean
 gradus_optimizer_build (const GradusOptimizer *self,
                         GradusProgram         *program,
@@ -385,8 +424,10 @@ gradus_optimizer_build (const GradusOptimizer *self,
   const GradusValueId given[3] = { variable, gradient, scale };
   GradusValueId       decay = decay_of (self, program, name), inputs[3];
   gboolean            is_sgd = g_str_equal (self->klass->op, "sgd_step");
+  gboolean            is_adafactor = g_str_equal (self->klass->op, "adafactor_step");
 
-  if (!(is_sgd ? add_sgd : add_step) (self, program, name, given, decay, error))
+  if (!(is_sgd ? add_sgd : is_adafactor ? add_adafactor : add_step) (self, program, name, given,
+                                                                     decay, error))
     return FALSE;
   if (!self->use_ema)
     return TRUE;

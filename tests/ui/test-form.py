@@ -63,4 +63,26 @@ def right_values_are_trained(desk):
     assert [round(row[0], 6) for row in rates] == [0.01], rates
 
 
+@case
+def a_schedule_is_chosen(desk):
+    app = desk.start()
+    app.press('Straight Line')
+    app.press('New Run')
+    form = app.window('New Run')
+    app.set_text('Name', 'cosine', within=form)
+    wait(lambda: is_ready(app), 'form that can be trained')
+    app.pointer(app.find('label', 'Learning Rate Schedule', within=form))
+    wait(lambda: app.peek('label', 'CosineDecay', within=form), 'list of schedules')
+    app.key('Down', 'Down', 'Return')
+    app.set_text('Learning Rate', '0.02', within=form)
+    app.press('Train', within=form)
+    app.log.wait_status('cosine', 'finished')
+    rates = [row[0] for row in app.log.query("SELECT value FROM scalar JOIN series ON series.id = series "
+                                             "WHERE name = 'learning_rate' ORDER BY step")]
+    assert abs(rates[0] - 0.02) < 1e-6, rates[0]
+    assert all(a > b for a, b in zip(rates, rates[1:])), 'the rate falls'
+    # It is over when the run is.
+    assert rates[-1] < 1e-5, rates[-1]
+
+
 main()

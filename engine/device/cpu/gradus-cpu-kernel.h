@@ -105,6 +105,7 @@ GradusKernel *gradus_cpu_unsupported (const GradusKernelRequest *request, GError
   extern const GradusCpuRow gradus_cpu_recurrent_grad_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_sequence_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_optimizer_rows_##level[]; \
+  extern const GradusCpuRow gradus_cpu_adafactor_rows_##level[]; \
   extern const GradusCpuRow gradus_cpu_step_rows_##level[];   \
   extern const GradusCpuRow gradus_cpu_penalty_rows_##level[];
 GRADUS_CPU_DECLARE (baseline)

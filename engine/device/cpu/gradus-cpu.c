@@ -308,6 +308,7 @@ add_rows (GradusCpuDevice *self, const GradusCpuRow *rows)
     add_rows (self, gradus_cpu_recurrent_grad_rows_##level); \
     add_rows (self, gradus_cpu_sequence_rows_##level);  \
     add_rows (self, gradus_cpu_optimizer_rows_##level); \
+    add_rows (self, gradus_cpu_adafactor_rows_##level); \
     add_rows (self, gradus_cpu_step_rows_##level);      \
     add_rows (self, gradus_cpu_penalty_rows_##level);   \
   }                                                     \
