@@ -208,12 +208,46 @@ load_inputs (GradusCheckpoint  *checkpoint,
   return TRUE;
 }
 
+/* Steps of the sequences, which all inputs that leave them free must have alike; 1 where none does. */
+static gboolean
+find_time (GradusModel       *model,
+           GPtrArray         *arrays,
+           const char *const *paths,
+           gint64            *time,
+           GError           **error)
+{
+  *time = 0;
+  for (guint i = 0; i < arrays->len; i++)
+    {
+      const GradusNpy *npy = g_ptr_array_index (arrays, i);
+      GradusShape      shape;
+      gint64           steps;
+
+      gradus_model_input (model, i, &shape, NULL);
+      if (!gradus_shape_has_time (&shape))
+        continue;
+      steps = npy->shape.rank > 1 ? npy->shape.dims[1] : 1;
+      if (*time > 0 && steps != *time)
+        {
+          g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                       _ ("%s: The sequences have %" PRId64 " steps, but those of another input have "
+                          "%" PRId64 ". All must have as many."),
+                       paths[i], steps, *time);
+          return FALSE;
+        }
+      *time = steps;
+    }
+  *time = MAX (*time, 1);
+  return TRUE;
+}
+
 /* Outputs ------------------------------------------------------------------------------------ */
 
 static gboolean
 write_outputs (GradusModel *model,
                float      **outputs,
                gint64       n_samples,
+               gint64       time,
                const char  *folder,
                GError     **error)
 {
@@ -230,7 +264,7 @@ write_outputs (GradusModel *model,
       g_autofree char *safe = g_strdelimit (g_strdup (name), "/", '_');
       g_autofree char *file = g_strconcat (safe, ".npy", NULL);
       g_autofree char *path = g_build_filename (folder, file, NULL);
-      GradusShape      bound = gradus_shape_bind (&shape, gradus_sizes (n_samples, 1));
+      GradusShape      bound = gradus_shape_bind (&shape, gradus_sizes (n_samples, time));
 
       if (!gradus_npy_write (path, GRADUS_DTYPE_FLOAT32, &bound, outputs[i], error))
         return FALSE;
@@ -255,9 +289,11 @@ gradus_predict_files (GradusCheckpoint  *checkpoint,
   g_autofree GradusDType *dtypes = NULL;
   g_autofree float      **outputs = NULL;
   gint64                  samples = 0;
+  gint64                  time = 1;
   gboolean                done = FALSE;
 
-  if (model == NULL || !load_inputs (checkpoint, model, names, paths, n, prepared, arrays, error))
+  if (model == NULL || !load_inputs (checkpoint, model, names, paths, n, prepared, arrays, error)
+      || !find_time (model, arrays, paths, &time, error))
     return FALSE;
   device = gradus_device_open (NULL, 0, error);
   if (device == NULL)
@@ -273,8 +309,8 @@ gradus_predict_files (GradusCheckpoint  *checkpoint,
       dtypes[i] = npy->dtype;
       samples = npy->shape.dims[0];
     }
-  done = gradus_infer (checkpoint, device, inputs, dtypes, samples, outputs, error)
-         && write_outputs (model, outputs, samples, folder, error);
+  done = gradus_infer (checkpoint, device, inputs, dtypes, samples, time, outputs, error)
+         && write_outputs (model, outputs, samples, time, folder, error);
   for (guint i = 0; i < gradus_model_n_outputs (model); i++)
     g_free (outputs[i]);
   if (n_samples != NULL)

@@ -56,9 +56,9 @@ open_model (GradusPreparation *self, GradusRecipe *recipe, GError **error)
 static gboolean
 fit_inputs (GradusPreparation *self, GradusModel *model, GradusRecipe *recipe, GError **error)
 {
-  guint n = 0;
+  guint                  n = 0;
+  const GradusArraySpec *inputs = gradus_dataset_inputs (self->dataset, &n);
 
-  gradus_dataset_inputs (self->dataset, &n);
   if (n != gradus_model_n_inputs (model))
     {
       g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
@@ -72,8 +72,14 @@ fit_inputs (GradusPreparation *self, GradusModel *model, GradusRecipe *recipe, G
       GradusShape shape;
       GradusDType dtype;
 
-      gradus_model_input (model, i, &shape, &dtype);
-      if (!gradus_dataset_set_input_shape (self->dataset, i, shape.rank - 1, shape.dims + 1, error))
+      const char *name = gradus_model_input (model, i, &shape, &dtype);
+      guint       at = 0;
+
+      /* By name, as when batches are bound; a single one fits whatever it is called. */
+      while (at < n && n > 1 && !g_str_equal (inputs[at].name, name))
+        at++;
+      if (at < n
+          && !gradus_dataset_set_input_shape (self->dataset, at, shape.rank - 1, shape.dims + 1, error))
         return FALSE;
     }
   return TRUE;

@@ -5,6 +5,8 @@
 
 #include <glib/gi18n-lib.h>
 
+#include "source/gradus-source.h"
+
 /* Sources ------------------------------------------------------------------------------------ */
 
 static const char *const later_source_names[] = { "npy",      "npz",  "csv",    "image_folder",
@@ -12,9 +14,8 @@ static const char *const later_source_names[] = { "npy",      "npz",  "csv",    
 static const char *const all_source_names[] = {
   "idx", "generator", "npy", "npz", "csv", "image_folder", "tfrecord", "text", "packed", NULL
 };
-static const char *const generator_names[] = { "line", NULL };
-static const char *const later_generator_names[] = { "blobs", "moons", "circles",    "spirals",
-                                                     "xor",   "sine",  "regression", NULL };
+static const char *const generator_names[] = { "line", "blobs", "moons",      "circles", "spirals",
+                                               "xor",  "sine",  "regression", "shapes",  NULL };
 
 /* A file, or an object with the file of each of the model's inputs. */
 static void
@@ -35,9 +36,17 @@ check_inputs (GradusJsonObject *object, const GradusField *field, const GradusFi
     gradus_field_apply_path (by_name, l->data, context);
 }
 
+/* Likewise, or the word "inputs", which is no file. */
+static void
+check_targets (GradusJsonObject *object, const GradusField *field, const GradusFieldContext *context)
+{
+  if (!gradus_source_echoes (object))
+    check_inputs (object, field, context);
+}
+
 static const GradusField idx_fields[] = {
   { "inputs", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_inputs },
-  { "targets", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_inputs },
+  { "targets", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_targets },
   { "class_names", GRADUS_FIELD_STRINGS },
   { "fingerprint", GRADUS_FIELD_STRING },
   { NULL },
@@ -48,22 +57,17 @@ check_generator (GradusJsonObject         *object,
                  const GradusField        *field,
                  const GradusFieldContext *context)
 {
-  const char *name = gradus_json_string (object, field->name, NULL);
-
-  if (name == NULL || g_strv_contains (generator_names, name))
-    return;
-  if (g_strv_contains (later_generator_names, name))
-    gradus_json_refuse_unavailable (object, field->name, name);
-  else
-    gradus_json_refuse (object, field->name, _ ("“%s” is not known; “line” would be right."), name);
+  gradus_json_enum (object, field->name, generator_names, 0);
 }
 
 static const GradusField generator_fields[] = {
   { "generator", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_generator },
   { "samples", GRADUS_FIELD_INT, 1, 100000000, "1024" },
   { "noise", GRADUS_FIELD_NUMBER, 0, 1e6, "0.1" },
-  GRADUS_FIELD_IS_LATER ("features"),
-  GRADUS_FIELD_IS_LATER ("classes"),
+  { "features", GRADUS_FIELD_INT, 1, 4096 },
+  { "classes", GRADUS_FIELD_INT, 2, 4096 },
+  { "size", GRADUS_FIELD_INT, 16, 256 },
+  { "targets", GRADUS_FIELD_STRINGS },
   { "fingerprint", GRADUS_FIELD_STRING },
   { NULL },
 };

@@ -29,13 +29,18 @@ make_specs (GradusDataset *self)
   GradusSource *source = self->parts[GRADUS_PART_TRAIN].source;
 
   self->n_inputs = source->n_inputs;
-  self->n_targets = source->n_targets;
+  self->echoes = source->echoes;
+  self->n_targets = self->echoes ? source->n_inputs : source->n_targets;
+  /* What is compared with an output is no byte. */
+  self->stages.to_float |= self->echoes;
   for (guint i = 0; i < self->n_inputs; i++)
     {
       self->inputs[i] = source->inputs[i];
       self->inputs[i].dtype = batch_dtype (self, &source->inputs[i], TRUE);
     }
-  for (guint i = 0; i < self->n_targets; i++)
+  for (guint i = 0; i < self->n_targets && self->echoes; i++)
+    self->targets[i] = self->inputs[i];
+  for (guint i = 0; i < source->n_targets; i++)
     {
       self->targets[i] = source->targets[i];
       self->targets[i].dtype = batch_dtype (self, &source->targets[i], FALSE);
@@ -90,7 +95,7 @@ check_same (GradusDataset *self, GradusPart part, GradusJsonObject *data)
       same_arrays (self, train->inputs, train->n_inputs, other->inputs, other->n_inputs, TRUE);
   g_autofree char *have = NULL, *want = NULL;
 
-  if (inputs
+  if (inputs && train->echoes == other->echoes
       && same_arrays (self, train->targets, train->n_targets, other->targets, other->n_targets,
                       FALSE))
     return TRUE;

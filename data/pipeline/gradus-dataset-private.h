@@ -24,6 +24,7 @@ struct _GradusDataset
   guint64           seed;
   GradusStages      stages;
   GradusDatasetPart parts[GRADUS_N_PARTS];
+  gboolean          echoes; /* targets are the inputs */
   gboolean          split; /* validation is cut from training */
   guint             n_inputs, n_targets;
   GradusArraySpec   inputs[GRADUS_SOURCE_MAX_ARRAYS], targets[GRADUS_SOURCE_MAX_ARRAYS];

@@ -150,6 +150,8 @@ gradus_dataset_set_input_shape (GradusDataset *self,
     }
   memcpy (wanted.dims, fitted, rank * sizeof fitted[0]);
   *spec = wanted;
+  if (self->echoes)
+    self->targets[i] = wanted;
   return TRUE;
 }
 
@@ -184,7 +186,7 @@ gradus_dataset_batch_bytes (GradusDataset *self, guint batch_size)
   /* In floating point, to be sound where integers would overflow; exact below 2^53. */
   for (guint i = 0; i < self->n_inputs; i++)
     bytes += (double) gradus_array_spec_bytes (&self->inputs[i]);
-  for (guint i = 0; i < self->n_targets; i++)
+  for (guint i = 0; i < self->n_targets && !self->echoes; i++)
     bytes += (double) gradus_array_spec_bytes (&self->targets[i]);
   bytes *= batch_size;
   return bytes < 0x1p62 ? (gint64) bytes : G_MAXINT64;

@@ -194,7 +194,7 @@ gradus_filler_init (GradusFiller *self, GradusDataset *dataset, GradusPart part)
   *self = (GradusFiller){ .dataset = dataset, .part = &dataset->parts[part], .order_epoch = -1 };
   self->shuffle = part == GRADUS_PART_TRAIN && dataset->stages.shuffle;
   self->drop_remainder = part == GRADUS_PART_TRAIN && dataset->stages.drop_remainder;
-  self->n_arrays = dataset->n_inputs + dataset->n_targets;
+  self->n_arrays = dataset->n_inputs + (dataset->echoes ? 0 : dataset->n_targets);
 }
 
 void
@@ -236,7 +236,7 @@ gradus_slot_init (GradusSlot *self, GradusFiller *filler)
                    gradus_array_spec_bytes (made_spec (filler, k)) * filler->batch_size))
       return FALSE;
   self->batch.inputs = (const void *const *) self->arrays;
-  self->batch.targets = (const void *const *) self->arrays + filler->dataset->n_inputs;
+  self->batch.targets = (const void *const *) self->arrays + (filler->dataset->echoes ? 0 : filler->dataset->n_inputs);
   self->batch.samples = self->samples;
   return TRUE;
 }

@@ -14,7 +14,7 @@ G_BEGIN_DECLS
  *
  * What a batch holds, whatever order, threads or prefetching:
  *   inputs   the source's dtype, float32 after cast or rescale, and float32 for a float64 source
- *   targets  class indices (rank 0, integer) as int32, all others as float32; after one_hot float32
+ *   targets  what "targets": "inputs" asks for: the inputs, as float32, after all stages; else class indices (rank 0, integer) as int32, all others as float32; after one_hot float32
  *            of shape (classes)
  *
  * Stages: cache, shuffle, batch (32 without one), rescale, cast, one_hot, prefetch. rescales work

@@ -68,7 +68,7 @@ idx_fingerprint (GradusSource *source, GChecksum *checksum, GError **error)
 static char *
 idx_place (GradusSource *source, gint64 sample)
 {
-  GradusIdx *labels = ((IdxSource *) source)->files[source->n_inputs];
+  GradusIdx *labels = ((IdxSource *) source)->files[source->echoes ? 0 : source->n_inputs];
 
   return g_strdup_printf (_ ("%s, sample %" PRId64 " (byte %" PRId64 ")"), labels->file.path,
                           sample, gradus_idx_byte (labels, sample));
@@ -184,7 +184,7 @@ gradus_idx_source_open (GradusJsonObject *spec, const char *base, GError **error
   gradus_json_require (spec, "inputs", "targets", NULL);
   if (!gradus_json_failed (spec))
     add_files (self, spec, "inputs", base);
-  if (!gradus_json_failed (spec))
+  if (!gradus_json_failed (spec) && !(self->parent.echoes = gradus_source_echoes (spec)))
     add_files (self, spec, "targets", base);
   if (gradus_json_check (spec, error))
     return &self->parent;

@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-/* The source "idx": {"inputs": file | {name: file}, "targets": likewise, "class_names": [..]}. */
+/* The source "idx": {"inputs": file | {name: file}, "targets": likewise or "inputs", "class_names": [..]}. */
 GradusSource *gradus_idx_source_open (GradusJsonObject *spec, const char *base, GError **error);
 
 G_END_DECLS

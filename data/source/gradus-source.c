@@ -44,6 +44,16 @@ gradus_array_spec_to_string (const GradusArraySpec *spec)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+gboolean
+gradus_source_echoes (GradusJsonObject *spec)
+{
+  JsonNode *node = gradus_json_node (spec, "targets");
+
+  return node != NULL && JSON_NODE_HOLDS_VALUE (node)
+         && json_node_get_value_type (node) == G_TYPE_STRING
+         && g_str_equal (json_node_get_string (node), "inputs");
+}
+
 static gboolean
 is_fractional (GradusDType dtype)
 {

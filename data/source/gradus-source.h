@@ -46,6 +46,7 @@ typedef struct
  * @n_classes: 1 + the greatest label (but at least 1, and at least the number of @class_names) when
  *   the only target is a whole number (rank 0, integer dtype); 0 otherwise
  * @class_names: NULL-terminated, or NULL
+ * @echoes: there are no targets of its own: a sample's inputs, as the model gets them, are its targets
  * @resident: bytes that the source keeps in memory
  */
 struct _GradusSource
@@ -56,6 +57,7 @@ struct _GradusSource
   GradusArraySpec          inputs[GRADUS_SOURCE_MAX_ARRAYS], targets[GRADUS_SOURCE_MAX_ARRAYS];
   gint64                   n_classes;
   char                   **class_names;
+  gboolean                 echoes;
   gint64                   resident;
 };
 
@@ -77,6 +79,10 @@ GradusSource *gradus_source_open (GradusJsonObject *spec,
                                   GError          **error);
 void          gradus_source_free (GradusSource *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradusSource, gradus_source_free)
+
+/* Whether @spec says {"targets": "inputs"}: the model is to give back what it gets. A file of that name
+ * is "./inputs". */
+gboolean gradus_source_echoes (GradusJsonObject *spec);
 
 /* Bytes of one sample under the spec. */
 gsize gradus_array_spec_bytes (const GradusArraySpec *spec);

@@ -147,9 +147,9 @@ gradus_evaluate (GradusCheckpoint     *checkpoint,
 }
 
 static gint64
-row_count (GradusShape shape)
+row_count (GradusShape shape, gint64 time)
 {
-  shape = gradus_shape_bind (&shape, gradus_sizes (1, 1));
+  shape = gradus_shape_bind (&shape, gradus_sizes (1, time));
   return gradus_shape_count (&shape);
 }
 
@@ -159,6 +159,7 @@ infer_batch (Session           *session,
              const GradusDType *dtypes,
              gint64             first,
              gint64             n,
+             gint64             time,
              float            **outputs,
              GError           **error)
 {
@@ -168,13 +169,13 @@ infer_batch (Session           *session,
       gsize         row;
 
       gradus_model_input (session->model, i, &shape, NULL);
-      row = row_count (shape) * gradus_dtype_size (dtypes[i]);
+      row = row_count (shape, time) * gradus_dtype_size (dtypes[i]);
       if (session->compiled.inputs[i] != GRADUS_NO_VALUE &&
           !gradus_execution_set_input (session->execution, session->compiled.inputs[i],
-                                       (const char *) inputs[i] + first * row, gradus_sizes (n, 1), error))
+                                       (const char *) inputs[i] + first * row, gradus_sizes (n, time), error))
         return FALSE;
     }
-  if (!gradus_execution_run (session->execution, gradus_sizes (n, 1), 0, 0, error))
+  if (!gradus_execution_run (session->execution, gradus_sizes (n, time), 0, 0, error))
     return FALSE;
   for (guint i = 0; i < gradus_model_n_outputs (session->model); i++)
     {
@@ -182,7 +183,7 @@ infer_batch (Session           *session,
       gint64      row;
 
       gradus_model_output (session->model, i, &shape);
-      row = row_count (shape);
+      row = row_count (shape, time);
       if (!gradus_execution_read (session->execution, session->compiled.predictions[i],
                                   outputs[i] + first * row, n * row * sizeof (float), error))
         return FALSE;
@@ -191,7 +192,7 @@ infer_batch (Session           *session,
 }
 
 static gboolean
-allocate_outputs (GradusModel *model, gint64 n_samples, float **outputs, GError **error)
+allocate_outputs (GradusModel *model, gint64 n_samples, gint64 time, float **outputs, GError **error)
 {
   for (guint i = 0; i < gradus_model_n_outputs (model); i++)
     {
@@ -199,7 +200,7 @@ allocate_outputs (GradusModel *model, gint64 n_samples, float **outputs, GError 
       gsize       bytes;
 
       gradus_model_output (model, i, &shape);
-      if (__builtin_mul_overflow (row_count (shape) * sizeof (float), (gsize) n_samples, &bytes) ||
+      if (__builtin_mul_overflow (row_count (shape, time) * sizeof (float), (gsize) n_samples, &bytes) ||
           (outputs[i] = g_try_malloc (MAX (1, bytes))) == NULL)
         {
           g_set_error_literal (error, GRADUS_ERROR, GRADUS_ERROR_NO_MEMORY,
@@ -217,22 +218,23 @@ gradus_infer (GradusCheckpoint  *checkpoint,
               const void *const *inputs,
               const GradusDType *dtypes,
               gint64             n_samples,
+              gint64             time,
               float            **outputs,
               GError           **error)
 {
   g_auto (Session) session = { 0 };
   gboolean ok;
 
-  g_return_val_if_fail (n_samples >= 0, FALSE);
+  g_return_val_if_fail (n_samples >= 0 && time >= 1, FALSE);
   if ((session.model = gradus_checkpoint_model (checkpoint, error)) == NULL ||
       !gradus_compile_infer (&session.compiled, session.model, dtypes, error) ||
-      !session_start (&session, checkpoint, device, gradus_sizes (INFER_BATCH, 1), error))
+      !session_start (&session, checkpoint, device, gradus_sizes (INFER_BATCH, time), error))
     return FALSE;
   memset (outputs, 0, gradus_model_n_outputs (session.model) * sizeof (float *));
-  ok = allocate_outputs (session.model, n_samples, outputs, error);
+  ok = allocate_outputs (session.model, n_samples, time, outputs, error);
   for (gint64 first = 0; ok && first < n_samples; first += INFER_BATCH)
     ok = infer_batch (&session, inputs, dtypes, first, MIN (INFER_BATCH, n_samples - first),
-                      outputs, error);
+                      time, outputs, error);
   for (guint i = 0; !ok && i < gradus_model_n_outputs (session.model); i++)
     g_clear_pointer (&outputs[i], g_free);
   return ok;

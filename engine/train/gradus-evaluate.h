@@ -36,6 +36,7 @@ gboolean gradus_evaluate (GradusCheckpoint     *checkpoint,
 /**
  * gradus_infer:
  * @inputs: per input of the model @n_samples rows of @dtypes[i] and of the input's shape
+ * @time: steps of each sequence, where the model leaves them free; else 1
  * @outputs: (out): per output a new array of n_samples rows of float32; free each with g_free
  */
 gboolean gradus_infer (GradusCheckpoint  *checkpoint,
@@ -43,6 +44,7 @@ gboolean gradus_infer (GradusCheckpoint  *checkpoint,
                        const void *const *inputs,
                        const GradusDType *dtypes,
                        gint64             n_samples,
+                       gint64             time,
                        float            **outputs,
                        GError           **error);
 

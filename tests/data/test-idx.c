@@ -352,8 +352,14 @@ test_source_refusals (void)
                  "Unknown key “target” at /data/train in r.json");
   refuse_source ("{\"type\":\"csv\",\"file\":\"x\"}", "“csv” is not available in this version");
   refuse_source ("{\"type\":\"idz\"}", "One of “idx”");
-  refuse_source ("{\"type\":\"generator\",\"generator\":\"moons\"}",
-                 "“moons” is not available in this version");
+  refuse_source ("{\"type\":\"generator\",\"generator\":\"moon\"}",
+                 "“moons”, “circles”");
+  refuse_source ("{\"type\":\"generator\",\"generator\":\"moons\",\"classes\":3}",
+                 "The generator “moons” has no choice here");
+  refuse_source ("{\"type\":\"generator\",\"generator\":\"shapes\",\"targets\":[\"half\",\"x\"]}",
+                 "There is no target “x”");
+  refuse_source ("{\"type\":\"generator\",\"generator\":\"shapes\",\"targets\":[]}",
+                 "At least one target is needed");
   refuse_source ("{\"type\":\"generator\",\"generator\":\"line\",\"samples\":0}",
                  "A whole number from 1 to 1000000000 is expected, but 0 is there");
 }

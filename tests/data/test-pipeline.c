@@ -924,6 +924,90 @@ test_split_large (void)
   train->funcs->free (train);
 }
 
+/* The targets are the inputs as the model gets them, in its shape. */
+static void
+test_echo (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GradusDataset) dataset =
+      open_text ("{\"train\":{\"type\":\"idx\",\"inputs\":\"images\",\"targets\":\"inputs\"},"
+                 "\"pipeline\":[{\"batch\":10},{\"rescale\":{\"scale\":0.5}}]}",
+                 1, &error);
+  const gint64           wanted[] = { SIDE, SIDE, 1 };
+  const GradusArraySpec *targets;
+  const GradusBatch     *batch;
+  GradusBatchSource     *source;
+  guint                  n;
+
+  g_assert_no_error (error);
+  g_assert_true (gradus_dataset_set_input_shape (dataset, 0, 3, wanted, &error));
+  targets = gradus_dataset_targets (dataset, &n);
+  g_assert_cmpuint (n, ==, 1);
+  g_assert_cmpuint (targets[0].rank, ==, 3);
+  g_assert_cmpint (targets[0].dtype, ==, GRADUS_DTYPE_FLOAT32);
+  source = open_batches (dataset, GRADUS_PART_TRAIN);
+  seek (source, 0, 1);
+  batch = source->funcs->next (source, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < PIXELS; i++)
+    g_assert_cmpfloat (((const float *) batch->targets[0])[i], ==, 0.5f * pixel (10, i));
+  source->funcs->free (source);
+}
+
+/* Each generator: finite, other samples in another part, classes in range, all of them met. */
+static void
+test_generators (void)
+{
+  static const struct
+  {
+    const char *spec;
+    gint64      classes;
+    gint64      features;
+  } kinds[] = { { "\"blobs\",\"features\":3,\"classes\":4", 4, 3 },
+                { "\"moons\"", 2, 2 },
+                { "\"circles\"", 2, 2 },
+                { "\"spirals\",\"classes\":5", 5, 2 },
+                { "\"xor\",\"features\":3", 2, 3 },
+                { "\"sine\"", 0, 1 },
+                { "\"regression\",\"features\":5", 0, 5 },
+                { "\"shapes\",\"targets\":[\"shape\"]", 3, 32 } };
+
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+    {
+      g_autofree char *text =
+          g_strdup_printf ("{\"train\":{\"type\":\"generator\",\"generator\":%s,\"samples\":200},"
+                           "\"test\":{\"type\":\"generator\",\"generator\":%s,\"samples\":200},"
+                           "\"pipeline\":[{\"batch\":200}]}",
+                           kinds[k].spec, kinds[k].spec);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GradusDataset) dataset = open_text (text, 1, &error);
+      GradusBatchSource *parts[2];
+      const GradusBatch *batches[2];
+      guint              n;
+      gsize              values;
+
+      g_assert_no_error (error);
+      g_assert_cmpint (gradus_dataset_n_classes (dataset), ==, kinds[k].classes);
+      g_assert_cmpint (gradus_dataset_inputs (dataset, &n)[0].dims[0], ==, kinds[k].features);
+      values = 200 * gradus_array_spec_bytes (gradus_dataset_inputs (dataset, &n)) / sizeof (float);
+      for (guint i = 0; i < 2; i++)
+        {
+          parts[i] = open_batches (dataset, i == 0 ? GRADUS_PART_TRAIN : GRADUS_PART_TEST);
+          batches[i] = parts[i]->funcs->next (parts[i], &error);
+          g_assert_no_error (error);
+        }
+      g_assert_cmpint (memcmp (batches[0]->inputs[0], batches[1]->inputs[0], values * sizeof (float)),
+                       !=, 0);
+      for (gsize i = 0; i < values; i++)
+        g_assert_true (isfinite (((const float *) batches[0]->inputs[0])[i]));
+      g_assert_true (gradus_dataset_check_labels (dataset, MAX (kinds[k].classes, 1), &error)
+                     || kinds[k].classes == 0);
+      g_clear_error (&error);
+      for (guint i = 0; i < 2; i++)
+        parts[i]->funcs->free (parts[i]);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -954,6 +1038,8 @@ main (int argc, char **argv)
   g_test_add_func ("/pipeline/describe", test_describe);
   g_test_add_func ("/pipeline/stats", test_stats);
   g_test_add_func ("/pipeline/line", test_line);
+  g_test_add_func ("/pipeline/echo", test_echo);
+  g_test_add_func ("/pipeline/generators", test_generators);
   status = g_test_run ();
   remove_folder (folder);
   g_free (folder);

@@ -23,7 +23,7 @@ infer (GradusCheckpoint *checkpoint, GradusModel *model)
   if (gradus_model_n_inputs (model) != 1 || gradus_model_n_outputs (model) != 1
       || gradus_shape_count (&shape) > 64 || gradus_model_n_parameters (model, NULL) > 100000)
     return;
-  if (!gradus_infer (checkpoint, device, inputs, dtypes, 1, outputs, &error))
+  if (!gradus_infer (checkpoint, device, inputs, dtypes, 1, 1, outputs, &error))
     fuzz_check_refusal (error);
   g_free (outputs[0]);
 }

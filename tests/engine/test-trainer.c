@@ -371,7 +371,7 @@ test_counts (void)
   checkpoint = gradus_checkpoint_open (path, &error);
   g_assert_no_error (error);
   g_assert_true (gradus_infer (checkpoint, run.device, (const void *[]){ run.validation->x },
-                               (GradusDType[]){ GRADUS_DTYPE_FLOAT32 }, 21, &probabilities, &error));
+                               (GradusDType[]){ GRADUS_DTYPE_FLOAT32 }, 21, 1, &probabilities, &error));
   g_assert_no_error (error);
   for (guint i = 0; i < 21; i++)
     {
