@@ -3,6 +3,7 @@
 
 #include "gradus-cli.h"
 #include "gradus-run-export.h"
+#include "gradus-translate.h"
 #include "log/gradus-run.h"
 
 #include <glib/gi18n-lib.h>
@@ -132,7 +133,7 @@ event_text (const GradusLogEvent *event)
   GradusRunStatus status = 0;
 
   if (*event->message != '\0')
-    return _ (event->message);
+    return gradus_translate (event->message);
   if (event->kind == GRADUS_EVENT_STATUS && gradus_run_status_from_name (event->subject, &status))
     return gradus_cli_status (status);
   return event->subject;

@@ -5,6 +5,7 @@
 #include "gradus-json.h"
 #include "gradus-preparation.h"
 #include "gradus-progress.h"
+#include "gradus-translate.h"
 #include "log/gradus-run.h"
 
 #include <glib-unix.h>
@@ -88,7 +89,7 @@ on_event (const char    *uuid,
                                                                  : _ ("Note:");
   g_autofree char *cause = cause_of (details);
   g_autofree char *text =
-      g_strconcat (title, " ", _ (message), cause != NULL ? " " : NULL, cause, NULL);
+      g_strconcat (title, " ", gradus_translate (message), cause != NULL ? " " : NULL, cause != NULL ? gradus_translate (cause) : NULL, NULL);
   g_autoptr (JsonObject) object = event_object ("event", uuid);
 
   json_object_set_int_member (object, "step", step);

@@ -6,6 +6,8 @@
 #include "gradus-json.h"
 #include "gradus-machine.h"
 #include "gradus-model-reference.h"
+#include "gradus-log-locale.h"
+#include "gradus-translate.h"
 #include "log/gradus-log-reader.h"
 #include "log/gradus-run.h"
 
@@ -281,8 +283,16 @@ was_stopped (GradusSession *self, GradusJob *job)
 static void
 tell_ended (GradusSession *self, GradusJob *job, GradusRunStatus status, const GError *error)
 {
-  if (self->listener.ended != NULL)
-    self->listener.ended (job->uuid, status, error, self->listener_data);
+  gpointer          before;
+  g_autoptr (GError) told = NULL;
+
+  if (self->listener.ended == NULL)
+    return;
+  before = gradus_log_locale_pause ();
+  if (error != NULL)
+    told = g_error_new_literal (error->domain, error->code, gradus_translate (error->message));
+  self->listener.ended (job->uuid, status, told, self->listener_data);
+  gradus_log_locale_resume (before);
 }
 
 void
@@ -303,7 +313,12 @@ gradus_session_run_job (GradusSession *self, GradusJob *job)
       return;
     }
   if (self->listener.started != NULL)
-    self->listener.started (job->uuid, self->listener_data);
+    {
+      gpointer before = gradus_log_locale_pause ();
+
+      self->listener.started (job->uuid, self->listener_data);
+      gradus_log_locale_resume (before);
+    }
   tap = gradus_tap_new (self, job->uuid, NULL);
   inner = gradus_recorder_attach (self->recorder, job->run, g_steal_pointer (&job->lock),
                                   on_command, tap, &error);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "gradus-session-private.h"
+#include "gradus-log-locale.h"
 
 #include <math.h>
 
@@ -44,6 +45,7 @@ static void
 tell_epoch (GradusTap *self)
 {
   GradusProgress progress = self->epoch;
+  gpointer       before;
 
   if (!self->gathering)
     return;
@@ -51,7 +53,9 @@ tell_epoch (GradusTap *self)
   if (self->session->listener.epoch == NULL)
     return;
   g_mutex_unlock (&self->mutex);
+  before = gradus_log_locale_pause ();
   self->session->listener.epoch (&progress, self->session->listener_data);
+  gradus_log_locale_resume (before);
   g_mutex_lock (&self->mutex);
 }
 
@@ -145,7 +149,12 @@ tap_event (GradusObserver *observer,
 
   self->inner->funcs->event (self->inner, step, kind, severity, subject, message, data);
   if (listener->event != NULL && (kind == GRADUS_EVENT_FINDING || severity != GRADUS_SEVERITY_NOTE))
-    listener->event (self->uuid, step, severity, message, data, self->session->listener_data);
+    {
+      gpointer before = gradus_log_locale_pause ();
+
+      listener->event (self->uuid, step, severity, message, data, self->session->listener_data);
+      gradus_log_locale_resume (before);
+    }
 }
 
 static void

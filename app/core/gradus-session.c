@@ -4,6 +4,8 @@
 #include "gradus-session-private.h"
 
 #include "gradus-json.h"
+#include "gradus-log-locale.h"
+#include "gradus-translate.h"
 #include "log/gradus-log-reader.h"
 #include "log/gradus-run.h"
 
@@ -34,6 +36,7 @@ session_thread (gpointer data)
 {
   GradusSession *self = data;
 
+  gradus_log_locale_enter ();
   g_mutex_lock (&self->mutex);
   while (TRUE)
     {
@@ -102,7 +105,7 @@ on_stalled (gboolean stalled, const char *reason, gpointer data)
     self->stalled = FALSE;
   g_mutex_unlock (&self->mutex);
   if (self->listener.stalled != NULL)
-    self->listener.stalled (stalled, reason, self->listener_data);
+    self->listener.stalled (stalled, reason != NULL ? gradus_translate (reason) : NULL, self->listener_data);
   if (self->listener.event != NULL && stalled)
     self->listener.event ("", 0, GRADUS_SEVERITY_WARNING, reason, NULL, self->listener_data);
 }

@@ -5,6 +5,8 @@
 
 #include "gradus-words.h"
 
+#include "gradus-translate.h"
+
 const char *
 gradus_words_status (GradusRunStatus status)
 {
@@ -99,7 +101,7 @@ gradus_words_started (gint64 ms)
 const char *
 gradus_words_message (const char *message)
 {
-  return message != NULL && *message != '\0' ? _(message) : "";
+  return gradus_translate (message);
 }
 
 const char *

@@ -4,6 +4,7 @@
 #include <glib/gi18n-lib.h>
 
 #include "log/gradus-recorder-private.h"
+#include "gradus-log-locale.h"
 
 #define WATCHED_US 50000
 #define UNWATCHED_US 100000
@@ -127,6 +128,7 @@ recorder_thread (gpointer data)
 {
   GradusRecorder *self = data;
 
+  gradus_log_locale_enter ();
   pthread_mutex_lock (&self->lock);
   for (;;)
     {

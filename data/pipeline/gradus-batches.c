@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "gradus-filler.h"
+#include "gradus-log-locale.h"
 
 #include <glib/gi18n-lib.h>
 #include <inttypes.h>
@@ -64,6 +65,7 @@ maker_thread (gpointer data)
 {
   Batches *self = data;
 
+  gradus_log_locale_enter ();
   g_mutex_lock (&self->mutex);
   while (!self->quit)
     if (self->ready < self->depth && self->failure == NULL && !self->cancelled

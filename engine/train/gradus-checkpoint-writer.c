@@ -4,6 +4,7 @@
 #include "train/gradus-checkpoint-writer.h"
 
 #include "train/gradus-file-writer.h"
+#include "gradus-log-locale.h"
 
 #include <errno.h>
 #include <glib/gi18n-lib.h>
@@ -248,6 +249,7 @@ thread_main (gpointer data)
 {
   GradusCheckpointWriter *self = data;
 
+  gradus_log_locale_enter ();
   g_mutex_lock (&self->lock);
   for (;;)
     {
