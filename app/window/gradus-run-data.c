@@ -406,7 +406,13 @@ gradus_run_data_get_option (GradusRunData *self, const char *option)
           event->data == NULL || g_strcmp0 (event->subject, option) != 0)
         continue;
       node = json_from_string (event->data, NULL);
-      if (node != NULL && JSON_NODE_HOLDS_OBJECT (node))
+      if (node == NULL || !JSON_NODE_HOLDS_OBJECT (node))
+        continue;
+      /* Null: given back to the recipe. */
+      if (json_object_has_member (json_node_get_object (node), "to") &&
+          json_object_get_null_member (json_node_get_object (node), "to"))
+        value = NAN;
+      else
         value = json_object_get_double_member_with_default (json_node_get_object (node), "to",
                                                             value);
     }

@@ -50,6 +50,7 @@ struct _GradusTrainPanel
   GtkLabel       *elapsed;
   GtkWidget      *live_section;
   GtkLabel       *rate_label;
+  GtkWidget      *schedule_button;
   GtkWidget      *rate_scale;
   GtkAdjustment  *rate_adjustment;
   GtkWidget      *clip_spin;
@@ -216,11 +217,35 @@ update_options (GradusTrainPanel *self)
 }
 
 static void
+follow_schedule_cb (GradusTrainPanel *self)
+{
+  g_clear_handle_id (&self->settle_rate, g_source_remove);
+  self->sent_rate = NAN;
+  if (self->item != NULL)
+    gradus_workbench_set_option (self->workbench, self->item, "learning_rate", NAN);
+}
+
+/* Whether something but a number says what the rate is, and a rate was set by hand. */
+static gboolean
+is_off_schedule (GradusTrainPanel *self)
+{
+  GradusRecipe *recipe = gradus_run_item_get_recipe (self->item);
+
+  return recipe != NULL && gradus_run_item_is_live (self->item) &&
+         !isnan (option_of (self, "learning_rate", NAN)) &&
+         (gradus_recipe_get_string (recipe, "compile.optimizer.config.learning_rate.class_name",
+                                    NULL) != NULL ||
+          gradus_recipe_get_int (recipe, "fit.warmup_steps", 0) > 0 ||
+          gradus_recipe_get (recipe, "fit.reduce_on_plateau") != NULL);
+}
+
+static void
 update_rate (GradusTrainPanel *self)
 {
   const GradusRunDetails *details = gradus_run_item_get_details (self->item);
   double rate = self->data != NULL ? gradus_run_data_get_last (self->data, "learning_rate") : NAN;
 
+  gtk_widget_set_visible (self->schedule_button, is_off_schedule (self));
   if (isnan (rate) && details != NULL)
     rate = details->learning_rate;
   if (!isnan (self->sent_rate) && fabs (rate - self->sent_rate) > 1e-6 * self->sent_rate &&
@@ -519,6 +544,7 @@ gradus_train_panel_class_init (GradusTrainPanelClass *klass)
   BIND (elapsed);
   BIND (live_section);
   BIND (rate_label);
+  BIND (schedule_button);
   BIND (rate_scale);
   BIND (rate_adjustment);
   BIND (clip_spin);
@@ -554,6 +580,7 @@ gradus_train_panel_init (GradusTrainPanel *self)
   g_signal_connect (self->rate_scale, "change-value", G_CALLBACK (rate_moves_cb), self);
   g_signal_connect_swapped (self->rate_adjustment, "value-changed", G_CALLBACK (rate_changed_cb),
                             self);
+  g_signal_connect_swapped (self->schedule_button, "clicked", G_CALLBACK (follow_schedule_cb), self);
   g_signal_connect_swapped (self->clip_adjustment, "value-changed", G_CALLBACK (clip_changed_cb),
                             self);
 

@@ -922,7 +922,7 @@ gradus_workbench_set_option (GradusWorkbench *self,
   g_autofree char *command = NULL;
 
   command = g_strdup_printf ("{\"command\": \"set\", \"name\": \"%s\", \"value\": %s}", name,
-                             g_ascii_dtostr (number, sizeof number, value));
+                             isnan (value) ? "null" : g_ascii_dtostr (number, sizeof number, value));
   gradus_workbench_command (self, item, command);
 }
 

@@ -84,7 +84,7 @@ gradus_trainer_option_changed (GradusTrainer *self, const char *subject, double 
   /* In the digits that a float32 has: 0.001, not 0.0010000000474974513. */
   data = g_strdup_printf ("{\"from\": %s, \"to\": %s}",
                           g_ascii_formatd (from, sizeof from, "%.7g", before),
-                          g_ascii_formatd (to, sizeof to, "%.7g", value));
+                          isnan (value) ? "null" : g_ascii_formatd (to, sizeof to, "%.7g", value));
   option_changed (self, subject, data);
 }
 

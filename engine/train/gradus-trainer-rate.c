@@ -41,19 +41,15 @@ gradus_trainer_apply_rate (GradusTrainer *self)
 char *
 gradus_trainer_set_rate (GradusTrainer *self, double value)
 {
-  const GradusTrainerOptions *options = self->options;
-  double                      before = gradus_trainer_rate (self);
+  double before = gradus_trainer_rate (self);
 
   if (isnan (value) && isnan (self->rate.fixed))
     return g_strdup (N_("The learning rate is what the recipe says already."));
   self->rate.fixed = value;
   self->rate.factor = 1;
-  /* Where nothing is scheduled, the recipe's own number is no override. */
-  if (options->optimizer.schedule.klass == NULL && options->warmup_steps == 0 &&
-      value == options->optimizer.args[0])
-    self->rate.fixed = NAN;
   gradus_trainer_apply_rate (self);
-  gradus_trainer_option_changed (self, "learning_rate", before, gradus_trainer_rate (self));
+  /* Null: nobody says by hand what it is. */
+  gradus_trainer_option_changed (self, "learning_rate", before, self->rate.fixed);
   return NULL;
 }
 

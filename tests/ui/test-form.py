@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of a new run says what is wrong as it is typed, and trains nothing that is."""
+import time
+
 from gradus_ui import case, main
 from uibot import wait
 
@@ -63,6 +65,15 @@ def right_values_are_trained(desk):
     assert [round(row[0], 6) for row in rates] == [0.01], rates
 
 
+def choose_cosine(app, form):
+    """With the keys: the list is not seen before it was opened, and takes some time to be ready for them."""
+    app.pointer(app.find('label', 'Learning Rate Schedule', within=form))
+    time.sleep(1)
+    app.key('Down', 'Down', 'Return')
+    time.sleep(1)
+    wait(lambda: is_ready(app), 'form that can be trained')
+
+
 @case
 def a_schedule_is_chosen(desk):
     app = desk.start()
@@ -71,18 +82,42 @@ def a_schedule_is_chosen(desk):
     form = app.window('New Run')
     app.set_text('Name', 'cosine', within=form)
     wait(lambda: is_ready(app), 'form that can be trained')
-    app.pointer(app.find('label', 'Learning Rate Schedule', within=form))
-    wait(lambda: app.peek('label', 'CosineDecay', within=form), 'list of schedules')
-    app.key('Down', 'Down', 'Return')
+    choose_cosine(app, form)
     app.set_text('Learning Rate', '0.02', within=form)
     app.press('Train', within=form)
     app.log.wait_status('cosine', 'finished')
     rates = [row[0] for row in app.log.query("SELECT value FROM scalar JOIN series ON series.id = series "
                                              "WHERE name = 'learning_rate' ORDER BY step")]
     assert abs(rates[0] - 0.02) < 1e-6, rates[0]
-    assert all(a > b for a, b in zip(rates, rates[1:])), 'the rate falls'
+    assert all(a > b for a, b in zip(rates, rates[1:])), rates[:6]
     # It is over when the run is.
     assert rates[-1] < 1e-5, rates[-1]
+
+
+@case
+def a_rate_set_by_hand_is_given_back_to_the_schedule(desk):
+    app = desk.start()
+    app.press('Straight Line')
+    app.press('New Run')
+    form = app.window('New Run')
+    app.set_text('Name', 'steered', within=form)
+    app.set_text('Epochs', '4000', within=form)
+    wait(lambda: is_ready(app), 'form that can be trained')
+    choose_cosine(app, form)
+    wait(lambda: is_ready(app), 'form that can be trained')
+    app.press('Train', within=form)
+    wait(lambda: app.log.step('steered') > 100, 'steps')
+    assert app.peek('push button', 'Follow the Schedule') is None
+    slider = app.find('slider', 'Learning rate, logarithmic')
+    value = slider.queryValue()
+    value.currentValue = value.currentValue - 1
+    app.press('Follow the Schedule')
+    wait(lambda: app.peek('push button', 'Follow the Schedule') is None, 'schedule that is followed')
+    said = [row[0] for row in app.log.query("SELECT data FROM event WHERE kind = 'intervention' "
+                                            "AND subject = 'learning_rate' ORDER BY id")]
+    assert len(said) == 2 and said[1].endswith('"to": null}'), said
+    app.press('Stop')
+    app.log.wait_status('steered', 'stopped')
 
 
 main()

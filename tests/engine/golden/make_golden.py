@@ -450,6 +450,10 @@ def regularisation():
                                      kernel_constraint=c.MaxNorm(0.8, axis=[0, 1, 2])),
                        layers.BatchNormalization(name='bn', gamma_regularizer=r.L1(0.01), beta_constraint=c.NonNeg()),
                        layers.Flatten(name='flatten'), layers.Dense(2, name='head'))
+    frozen = sequential('frozen_norm', (6,), layers.Dense(8, name='dense'),
+                        layers.BatchNormalization(name='bn', trainable=False, gamma_regularizer=r.L2(0.1)),
+                        layers.Dense(2, name='head', kernel_regularizer=r.L2(0.01)))
+    write('regularise-frozen-norm', frozen, x, y)
     write('regularise-convolution', image, data((5, 6, 6, 2), 29), data((5, 2), 30))
 
 
