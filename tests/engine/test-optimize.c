@@ -2,9 +2,11 @@
 
 /* Schedules, accumulation, averages and what else stands around an optimizer's step, in whole runs. */
 
+#include "gradus-json.h"
 #include "gradus-test-device.h"
 #include "gradus-test-train.h"
 #include "train/gradus-evaluate.h"
+#include "train/gradus-schedule.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -345,6 +347,75 @@ test_override (void)
   run_close (&run);
 }
 
+/* Numbers of PyTorch 1.13's OneCycleLR; Keras has none. After the last step the rate stays. */
+static void
+test_one_cycle (void)
+{
+  static const struct
+  {
+    const char *more;
+    double      rates[11];
+  } cases[] = {
+    { "", { 0.004, 0.052, 0.1, 0.0950484632, 0.0811745654, 0.0611262022, 0.0388741978, 0.0188258346,
+            0.0049519368, 4e-07, 4e-07 } },
+    { ", \"anneal_strategy\": \"linear\", \"pct_start\": 0.4, \"three_phase\": true,"
+      " \"div_factor\": 10, \"final_div_factor\": 100",
+      { 0.01, 0.04, 0.07, 0.1, 0.07, 0.04, 0.01, 0.0067, 0.0034, 0.0001, 0.0001 } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          "{\"rate\": {\"class_name\": \"OneCycle\", \"config\": {\"max_learning_rate\": 0.1,"
+          " \"total_steps\": 10%s}}}", cases[i].more);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (JsonNode) node = gradus_json_parse (text, -1, "", &error);
+      g_autoptr (GradusJsonObject) object = gradus_json_open (node, NULL, &error);
+      GradusSchedule schedule;
+
+      g_assert_true (gradus_schedule_read (&schedule, object, "rate"));
+      for (gint64 step = 0; step < 11; step++)
+        g_assert_cmpfloat_with_epsilon (gradus_schedule_value (&schedule, step), cases[i].rates[step],
+                                        1e-10);
+    }
+}
+
+static void
+check_example (const GradusScheduleClass *klass)
+{
+  g_autofree char *example = gradus_schedule_example (klass, 0.25, 1000);
+  g_autofree char *text = g_strdup_printf ("{\"rate\": %s}", example);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (JsonNode) node = gradus_json_parse (text, -1, "", &error);
+  g_autoptr (GradusJsonObject) object = gradus_json_open (node, NULL, &error);
+  g_autoptr (JsonNode) written = NULL;
+  g_autofree char *again = NULL;
+  GradusSchedule schedule;
+
+  g_assert_no_error (error);
+  gradus_schedule_read (&schedule, object, "rate");
+  gradus_json_check (object, &error);
+  g_assert_no_error (error);
+  written = gradus_schedule_write (&schedule);
+  again = gradus_json_to_string (written, FALSE);
+  g_assert_cmpstr (again, ==, example);
+  g_assert_cmpfloat (gradus_schedule_value (&schedule, g_str_equal (klass->class_name, "OneCycle") ? 299 : 0),
+                     ==, 0.25);
+  g_assert_cmpfloat (gradus_schedule_value (&schedule, 1000), <, 0.25);
+}
+
+/* What the form offers is what the reader takes, and what is read is what was written. */
+static void
+test_examples (void)
+{
+  guint n;
+  const GradusScheduleClass *classes = gradus_schedule_classes (&n);
+
+  g_assert_cmpint (n, ==, 7);
+  for (guint i = 0; i < n; i++)
+    check_example (&classes[i]);
+}
+
 static gboolean
 has_event (Run *run, const char *text)
 {
@@ -490,6 +561,8 @@ main (int argc, char **argv)
   g_test_add_func ("/optimize/accumulate", test_accumulate);
   g_test_add_func ("/optimize/rate", test_rate);
   g_test_add_func ("/optimize/override", test_override);
+  g_test_add_func ("/optimize/one-cycle", test_one_cycle);
+  g_test_add_func ("/optimize/examples", test_examples);
   g_test_add_func ("/optimize/plateau", test_plateau);
   g_test_add_func ("/optimize/average", test_average);
   g_test_add_func ("/optimize/restore-best", test_restore_best);
