@@ -4,7 +4,7 @@
 
     compare.py GRADUS-CLI [NETWORK...] --peer PYTHON [--peer PYTHON...] [--rounds N]
 
-Each --peer is a Python that has torch. It runs with two threads and with one, images with channels last and first, the C
+Each --peer is a Python that has torch, tensorflow or both. It runs with two threads and with one, images with channels last and first, the C
 library told not to give pages back, and its fastest counts. A target whose peer did not run is not met.
 """
 import argparse
@@ -17,7 +17,7 @@ import sys
 
 TARGETS = {'mlp': 0.5, 'cnn': 0.75, 'lstm': 0.5, 'transformer': 0.8}
 TUNED = {'MALLOC_MMAP_MAX_': '0', 'MALLOC_TRIM_THRESHOLD_': '10000000000', 'MALLOC_TOP_PAD_': '67108864'}
-SCRIPT = pathlib.Path(__file__).parent / 'peers' / 'step_torch.py'
+PEERS = pathlib.Path(__file__).parent / 'peers'
 
 
 def ours(cli, network):
@@ -25,16 +25,18 @@ def ours(cli, network):
     return json.loads(done.stdout)['results'][0] if done.returncode == 0 else None
 
 
-def peer(python, network, flags):
-    done = subprocess.run([python, SCRIPT, network, *flags], capture_output=True, text=True, env={**os.environ, **TUNED})
+def peer(python, script, network, flags):
+    done = subprocess.run([python, PEERS / script, network, *flags], capture_output=True, text=True, env={**os.environ, **TUNED})
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
 
 
 def settings(network):
     for threads in ('2', '1'):
-        yield ['--threads', threads]
+        yield 'step_torch.py', ['--threads', threads]
         if network == 'cnn':
-            yield ['--threads', threads, '--channels-last']
+            yield 'step_torch.py', ['--threads', threads, '--channels-last']
+    yield 'step_tensorflow.py', ['--threads', '2']
+    yield 'step_tensorflow.py', ['--threads', '2', '--xla']
 
 
 def compare(cli, network, pythons, rounds):
@@ -42,8 +44,8 @@ def compare(cli, network, pythons, rounds):
     for _ in range(rounds):
         mine.append(ours(cli, network))
         for python in pythons:
-            for flags in settings(network):
-                result = peer(python, network, flags)
+            for script, flags in settings(network):
+                result = peer(python, script, network, flags)
                 if result is not None:
                     theirs.setdefault((result['peer'], ' '.join(flags)), []).append(result['step_ms'])
     step = statistics.median(m['step_ms'] for m in mine)
