@@ -7,6 +7,7 @@
 #include <gio/gio.h>
 #include <glib/gi18n-lib.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* Preparation -------------------------------------------------------------------------------- */
@@ -32,8 +33,8 @@ element (const GradusNpy *npy, gsize i)
 static gboolean
 rescale (GradusNpy *npy, JsonObject *stage, GError **error)
 {
-  float  scale = (float)json_object_get_double_member_with_default (stage, "scale", 1);
-  float  offset = (float)json_object_get_double_member_with_default (stage, "offset", 0);
+  float  scale = stage != NULL ? (float)json_object_get_double_member_with_default (stage, "scale", 1) : 1;
+  float  offset = stage != NULL ? (float)json_object_get_double_member_with_default (stage, "offset", 0) : 0;
   gsize  n = npy->bytes / gradus_dtype_size (npy->dtype);
   float *data = g_try_new (float, MAX (n, 1));
 
@@ -52,22 +53,80 @@ rescale (GradusNpy *npy, JsonObject *stage, GError **error)
   return TRUE;
 }
 
-/* Does what the pipeline did in training. */
+/* The numbers fitted for input @i, as many as the array's last axis has; NULL if they are not there. */
+static float *
+fitted (const GradusNpy *npy, JsonObject *stage, const char *name, guint i)
+{
+  JsonNode  *lists = json_object_get_member (stage, name);
+  JsonArray *all = lists != NULL && JSON_NODE_HOLDS_ARRAY (lists) ? json_node_get_array (lists) : NULL;
+  JsonNode  *list = all != NULL && i < json_array_get_length (all) ? json_array_get_element (all, i) : NULL;
+  gint64     n = npy->shape.rank > 1 ? npy->shape.dims[npy->shape.rank - 1] : 1;
+  float     *values = NULL;
+
+  if (list == NULL || !JSON_NODE_HOLDS_ARRAY (list)
+      || json_array_get_length (json_node_get_array (list)) != n)
+    return NULL;
+  values = g_new (float, MAX (n, 1));
+  for (gint64 k = 0; k < n; k++)
+    values[k] = (float)json_array_get_double_element (json_node_get_array (list), k);
+  return values;
+}
+
+/* Fills or normalises by the numbers that training found. */
 static gboolean
-prepare (GradusNpy *npy, JsonObject *extras, GError **error)
+apply_fitted (GradusNpy *npy, JsonObject *stages, gboolean fill, guint i, const char *path, GError **error)
+{
+  g_autofree float *first = fitted (npy, stages, fill ? "fitted" : "mean", i);
+  g_autofree float *scale = fill ? NULL : fitted (npy, stages, "scale", i);
+  gsize             n = npy->shape.rank > 1 ? npy->shape.dims[npy->shape.rank - 1] : 1;
+  float            *data = NULL;
+
+  if (first == NULL || (!fill && scale == NULL))
+    {
+      g_set_error (error, GRADUS_ERROR, GRADUS_ERROR_REFUSED,
+                   _ ("%s: The array's last axis has not the size for which training found the numbers to fill "
+                      "and normalise with. Prepare the array yourself and use --prepared."),
+                   path);
+      return FALSE;
+    }
+  if (npy->dtype != GRADUS_DTYPE_FLOAT32 && !rescale (npy, NULL, error))
+    return FALSE;
+  data = npy->data;
+  for (gsize k = 0; k < npy->bytes / sizeof (float); k++)
+    if (!fill)
+      data[k] = (data[k] - first[k % n]) * scale[k % n];
+    else if (isnan (data[k]))
+      data[k] = first[k % n];
+  return TRUE;
+}
+
+static gboolean
+prepare_by (GradusNpy *npy, JsonObject *stage, const char *name, guint i, const char *path, GError **error)
+{
+  JsonObject *settings = NULL;
+
+  if (stage == NULL || !json_object_has_member (stage, name)
+      || !JSON_NODE_HOLDS_OBJECT (json_object_get_member (stage, name)))
+    return TRUE;
+  settings = json_object_get_object_member (stage, name);
+  return g_str_equal (name, "rescale") ? rescale (npy, settings, error)
+                                       : apply_fitted (npy, settings, *name == 'f', i, path, error);
+}
+
+/* Does what the pipeline did in training: filling, rescaling, normalising, in this order. */
+static gboolean
+prepare (GradusNpy *npy, guint input, const char *path, JsonObject *extras, GError **error)
 {
   JsonArray *stages = extras != NULL && json_object_has_member (extras, "stages")
                           ? json_object_get_array_member (extras, "stages")
                           : NULL;
 
-  for (guint i = 0; stages != NULL && i < json_array_get_length (stages); i++)
-    {
-      JsonObject *stage = json_array_get_object_element (stages, i);
+  static const char *const order[] = { "fill_missing", "rescale", "normalize" };
 
-      if (stage != NULL && json_object_has_member (stage, "rescale")
-          && !rescale (npy, json_object_get_object_member (stage, "rescale"), error))
+  for (guint k = 0; stages != NULL && k < G_N_ELEMENTS (order); k++)
+    for (guint i = 0; i < json_array_get_length (stages); i++)
+      if (!prepare_by (npy, json_array_get_object_element (stages, i), order[k], input, path, error))
         return FALSE;
-    }
   return TRUE;
 }
 
@@ -193,7 +252,7 @@ load_inputs (GradusCheckpoint  *checkpoint,
         return FALSE;
       g_ptr_array_add (arrays, npy);
       if (!check_shape (npy, &shape, paths[file], error)
-          || (!prepared && !prepare (npy, gradus_checkpoint_extras (checkpoint), error)))
+          || (!prepared && !prepare (npy, i, paths[file], gradus_checkpoint_extras (checkpoint), error)))
         return FALSE;
       if (npy->shape.dims[0] != ((GradusNpy *)g_ptr_array_index (arrays, 0))->shape.dims[0])
         {

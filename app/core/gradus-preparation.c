@@ -75,6 +75,9 @@ fit_inputs (GradusPreparation *self, GradusModel *model, GradusRecipe *recipe, G
       const char *name = gradus_model_input (model, i, &shape, &dtype);
       guint       at = 0;
 
+      /* A free axis of time is any size to the data. */
+      for (guint k = 1; k < shape.rank; k++)
+        shape.dims[k] = MAX (shape.dims[k], -1);
       /* By name, as when batches are bound; a single one fits whatever it is called. */
       while (at < n && n > 1 && !g_str_equal (inputs[at].name, name))
         at++;

@@ -6,11 +6,12 @@
 #include <glib/gi18n-lib.h>
 
 #include "source/gradus-source.h"
+#include "source/gradus-vectorize.h"
 
 /* Sources ------------------------------------------------------------------------------------ */
 
-static const char *const later_source_names[] = { "npy",      "npz",  "csv",    "image_folder",
-                                                  "tfrecord", "text", "packed", NULL };
+static const char *const later_source_names[] = { "npy",      "npz",    "image_folder",
+                                                  "tfrecord", "packed", NULL };
 static const char *const all_source_names[] = {
   "idx", "generator", "npy", "npz", "csv", "image_folder", "tfrecord", "text", "packed", NULL
 };
@@ -72,6 +73,41 @@ static const GradusField generator_fields[] = {
   { NULL },
 };
 
+/* Columns: a name, a list of names, or these by the model's names. The source reads them. */
+static void
+check_columns (GradusJsonObject *object, const GradusField *field, const GradusFieldContext *context)
+{
+  gradus_json_node (object, field->name);
+}
+
+static const GradusField csv_fields[] = {
+  { "file", GRADUS_FIELD_PATH, .required = TRUE },
+  { "inputs", GRADUS_FIELD_CHECK, .check = check_columns },
+  { "targets", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_columns },
+  { "categorical", GRADUS_FIELD_STRINGS },
+  { "missing", GRADUS_FIELD_STRINGS },
+  { "weights", GRADUS_FIELD_STRING },
+  { "header", GRADUS_FIELD_CHECK, .fallback = "\"auto\"", .check = check_columns },
+  { "delimiter", GRADUS_FIELD_STRING, .fallback = "\"auto\"" },
+  { "class_names", GRADUS_FIELD_STRINGS },
+  { "fingerprint", GRADUS_FIELD_STRING },
+  { NULL },
+};
+
+static const GradusField text_fields[] = {
+  { "file", GRADUS_FIELD_PATH, .required = TRUE },
+  { "column", GRADUS_FIELD_STRING, .required = TRUE },
+  { "targets", GRADUS_FIELD_CHECK, .required = TRUE, .check = check_columns },
+  { "categorical", GRADUS_FIELD_STRINGS },
+  { "missing", GRADUS_FIELD_STRINGS },
+  { "weights", GRADUS_FIELD_STRING },
+  { "header", GRADUS_FIELD_CHECK, .fallback = "\"auto\"", .check = check_columns },
+  { "delimiter", GRADUS_FIELD_STRING, .fallback = "\"auto\"" },
+  { "class_names", GRADUS_FIELD_STRINGS },
+  { "fingerprint", GRADUS_FIELD_STRING },
+  { NULL },
+};
+
 static void
 refuse_source_type (GradusJsonObject *source, const char *type)
 {
@@ -102,6 +138,10 @@ apply_source (GradusJsonObject *source, const GradusFieldContext *context)
     gradus_fields_apply (source, idx_fields, context);
   else if (g_str_equal (type, "generator"))
     gradus_fields_apply (source, generator_fields, context);
+  else if (g_str_equal (type, "csv"))
+    gradus_fields_apply (source, csv_fields, context);
+  else if (g_str_equal (type, "text"))
+    gradus_fields_apply (source, text_fields, context);
   else
     refuse_source_type (source, type);
 }
@@ -144,9 +184,8 @@ gradus_recipe_check_validation (GradusJsonObject         *object,
 
 /* Stages ------------------------------------------------------------------------------------- */
 
-static const char *const later_stage_names[] = { "normalize",    "resize", "crop",      "pad",
-                                                 "fill_missing", "filter", "vectorize", "augment",
-                                                 "shard",        "repeat", NULL };
+static const char *const later_stage_names[] = { "resize",  "crop",  "pad",    "filter",
+                                                 "augment", "shard", "repeat", NULL };
 static const char *const all_stage_names[] = { "rescale",  "cache",     "shuffle", "batch",
                                                "prefetch", "cast",      "one_hot", "normalize",
                                                "resize",   "crop",      "pad",     "fill_missing",
@@ -161,6 +200,24 @@ static const GradusField rescale_fields[] = {
 
 static const GradusField one_hot_fields[] = {
   { "classes", GRADUS_FIELD_INT, 2, 1000000 },
+  { NULL },
+};
+
+static const GradusField vectorize_fields[] = {
+  { "vocabulary", GRADUS_FIELD_INT, 3, GRADUS_MAX_VOCABULARY, "10000" },
+  { "length", GRADUS_FIELD_INT, 1, GRADUS_MAX_WORDS, .required = TRUE },
+  { "standardize", GRADUS_FIELD_STRING, .fallback = "\"lower_and_strip_punctuation\"" },
+  { "split", GRADUS_FIELD_STRING, .fallback = "\"whitespace\"" },
+  { NULL },
+};
+
+static const GradusField fill_fields[] = {
+  { "value", GRADUS_FIELD_CHECK, .fallback = "\"mean\"", .check = check_columns },
+  { NULL },
+};
+
+static const GradusField normalize_fields[] = {
+  { "fit", GRADUS_FIELD_STRING, .fallback = "\"train\"" },
   { NULL },
 };
 
@@ -211,6 +268,12 @@ check_stage_value (GradusJsonObject *stage, const char *name, const GradusFieldC
     check_stage_object (stage, name, rescale_fields, context);
   else if (g_str_equal (name, "one_hot"))
     check_stage_object (stage, name, one_hot_fields, context);
+  else if (g_str_equal (name, "vectorize"))
+    check_stage_object (stage, name, vectorize_fields, context);
+  else if (g_str_equal (name, "fill_missing"))
+    check_stage_object (stage, name, fill_fields, context);
+  else if (g_str_equal (name, "normalize"))
+    check_stage_object (stage, name, normalize_fields, context);
   else if (g_str_equal (name, "cache"))
     check_stage_word (stage, name, "memory");
   else if (g_str_equal (name, "cast"))

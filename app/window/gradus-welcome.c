@@ -41,6 +41,14 @@ static const GradusExample examples[] = {
     N_ ("39 175 parameters"), N_ ("seconds") },
   { "autoencoder", N_ ("Autoencoder"), N_ ("Squeezes pictures into 16 numbers, and unfolds them."),
     N_ ("205 856 parameters"), N_ ("seconds") },
+  { "lstm", N_ ("Text, LSTM"), N_ ("Reads reviews word by word and tells their mood."),
+    N_ ("28 562 parameters"), N_ ("seconds") },
+  { "gru", N_ ("Text, GRU"), N_ ("The same reviews with fewer gates."), N_ ("24 914 parameters"),
+    N_ ("seconds") },
+  { "transformer", N_ ("Small Transformer"), N_ ("Looks at all words of a review at once."),
+    N_ ("33 186 parameters"), N_ ("seconds") },
+  { "houses", N_ ("Prices of Houses"), N_ ("A regression from a table with gaps and categories."),
+    N_ ("2 945 parameters"), N_ ("seconds") },
   { NULL, NULL, NULL, NULL, NULL },
 };
 

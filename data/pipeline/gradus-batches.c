@@ -315,6 +315,12 @@ batches_free (GradusBatchSource *source)
   g_free (self);
 }
 
+static gboolean
+batches_has_weights (GradusBatchSource *source)
+{
+  return ((Batches *) source)->filler.part->source->weights != NULL;
+}
+
 static const GradusBatchSourceFuncs batches_funcs = {
   .inputs = batches_inputs,
   .targets = batches_targets,
@@ -326,6 +332,7 @@ static const GradusBatchSourceFuncs batches_funcs = {
   .next = batches_next,
   .cancel = batches_cancel,
   .free = batches_free,
+  .has_weights = batches_has_weights,
 };
 
 GradusBatchSource *

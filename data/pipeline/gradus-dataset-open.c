@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "gradus-dataset-private.h"
+#include "gradus-fit.h"
 
 #include <glib/gi18n-lib.h>
 #include <inttypes.h>
@@ -119,7 +120,8 @@ open_part (GradusDataset *self, GradusJsonObject *data, GradusPart part, const c
 
   if (spec == NULL)
     return NULL;
-  source = gradus_source_open (spec, base, self->seed, gradus_part_name (part), &error);
+  source = gradus_source_open (spec, base, self->seed, gradus_part_name (part),
+                               self->parts[GRADUS_PART_TRAIN].source, &error);
   if (source == NULL)
     {
       gradus_json_take_error (data, g_steal_pointer (&error));
@@ -169,6 +171,23 @@ open_validation (GradusDataset *self, GradusJsonObject *data, const char *base)
     open_split (self, data, spec);
   else
     open_part (self, data, GRADUS_PART_VALIDATION, base);
+}
+
+static void
+check_text (GradusDataset *self, GradusJsonObject *data)
+{
+  GradusSource *train = self->parts[GRADUS_PART_TRAIN].source;
+
+  if (train->is_text && self->stages.vectorize.length == 0)
+    gradus_json_refuse (data, "pipeline",
+                        _ ("The samples are texts. Add the stage {\"vectorize\": {\"vocabulary\": 10000, "
+                           "\"length\": 100}}, which makes numbers of them."));
+  if (train->is_text && self->stages.to_float)
+    gradus_json_refuse (data, "pipeline",
+                        _ ("The samples are texts, whose words are counted and not measured; remove what "
+                           "rescales, casts, fills or normalises them."));
+  if (!train->is_text && self->stages.vectorize.length > 0)
+    gradus_json_refuse (data, "pipeline", _ ("“vectorize” takes texts, but the samples are numbers; remove it."));
 }
 
 static void
@@ -245,6 +264,9 @@ gradus_dataset_new (GradusJsonObject *data, const char *base, guint64 seed, GErr
     {
       open_validation (self, data, base);
       open_part (self, data, GRADUS_PART_TEST, base);
+      check_text (self, data);
+      if (!gradus_json_failed (data) && !gradus_dataset_fit (self, error))
+        return NULL;
       make_specs (self);
       check_stages (self, data);
     }

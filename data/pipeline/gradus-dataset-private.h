@@ -18,12 +18,21 @@ typedef struct
   gint64        n_samples;
 } GradusDatasetPart;
 
+/* What was fitted for an input, of @n features each; NULL: no such stage. */
+typedef struct
+{
+  guint  n;
+  float *fill, *mean, *scale;
+} GradusFitted;
+
 struct _GradusDataset
 {
   gatomicrefcount   references;
   guint64           seed;
   GradusStages      stages;
   GradusDatasetPart parts[GRADUS_N_PARTS];
+  GradusFitted      fitted[GRADUS_SOURCE_MAX_ARRAYS];
+  gboolean          free_time[GRADUS_SOURCE_MAX_ARRAYS]; /* the model takes sequences of any length */
   gboolean          echoes; /* targets are the inputs */
   gboolean          split; /* validation is cut from training */
   guint             n_inputs, n_targets;

@@ -38,6 +38,12 @@ gradus_dataset_unref (GradusDataset *self)
       gradus_cache_free (self->parts[i].cache);
       gradus_source_free (self->parts[i].source);
     }
+  for (guint i = 0; i < G_N_ELEMENTS (self->fitted); i++)
+    {
+      g_free (self->fitted[i].fill);
+      g_free (self->fitted[i].mean);
+      g_free (self->fitted[i].scale);
+    }
   gradus_stages_clear (&self->stages);
   g_mutex_clear (&self->mutex);
   g_free (self);
@@ -148,6 +154,7 @@ gradus_dataset_set_input_shape (GradusDataset *self,
           spec->name, have, want);
       return FALSE;
     }
+  self->free_time[i] = rank > 0 && rank == spec->rank && dims[0] == -1;
   memcpy (wanted.dims, fitted, rank * sizeof fitted[0]);
   *spec = wanted;
   if (self->echoes)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gradus-filler.h"
+#include "gradus-fit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,11 +98,22 @@ convert_input (GradusFiller *self, GradusSlot *slot, guint k)
   const GradusStages    *stages = &self->dataset->stages;
   gsize                  bytes = gradus_array_spec_bytes (from);
   gsize                  n = bytes / gradus_dtype_size (from->dtype);
-  gboolean copy = made_spec (self, k)->dtype == from->dtype && stages->n_rescales == 0;
+  gboolean               fitted = stages->fill != GRADUS_FILL_NONE || stages->normalize;
+  gboolean copy = made_spec (self, k)->dtype == from->dtype && stages->n_rescales == 0 && !fitted;
+
+  /* Sequences are cut to the longest of the batch: what is after that is padding. */
+  if (self->dataset->free_time[k] && slot->batch.time > 0)
+    {
+      bytes = bytes / from->dims[0] * slot->batch.time;
+      n = n / from->dims[0] * slot->batch.time;
+    }
 
   for (guint i = 0; i < slot->batch.n_samples; i++)
     if (copy)
       memcpy ((char *) slot->arrays[k] + i * bytes, raw (self, slot, k, i), bytes);
+    else if (fitted)
+      gradus_dataset_convert (self->dataset, k, raw (self, slot, k, i), from->dtype, n,
+                              (float *) slot->arrays[k] + i * n);
     else
       gradus_convert (raw (self, slot, k, i), from->dtype, n, stages->rescales, stages->n_rescales,
                       (float *) slot->arrays[k] + i * n);
@@ -151,6 +163,18 @@ convert_target (GradusFiller *self, GradusSlot *slot, guint k, GError **error)
   return TRUE;
 }
 
+/* The longest sequence of the batch, where the model takes any length. */
+static void
+measure_time (GradusFiller *self, GradusSlot *slot)
+{
+  GradusSource *source = self->part->source;
+
+  slot->batch.time = 0;
+  for (guint k = 0; k < self->dataset->n_inputs && source->lengths != NULL; k++)
+    for (guint i = 0; i < slot->batch.n_samples && self->dataset->free_time[k]; i++)
+      slot->batch.time = MAX (slot->batch.time, MAX (source->lengths[slot->samples[i]], 1));
+}
+
 gboolean
 gradus_filler_fill (GradusFiller *self,
                     GradusSlot   *slot,
@@ -169,6 +193,9 @@ gradus_filler_fill (GradusFiller *self,
   if (!fetch (self, slot, error))
     return FALSE;
   between = gradus_now_ns ();
+  measure_time (self, slot);
+  for (guint i = 0; i < slot->batch.n_samples && slot->weights != NULL; i++)
+    slot->weights[i] = self->part->source->weights[slot->samples[i]];
   for (guint k = 0; k < self->n_arrays; k++)
     if (k < self->dataset->n_inputs)
       convert_input (self, slot, k);
@@ -238,6 +265,10 @@ gradus_slot_init (GradusSlot *self, GradusFiller *filler)
   self->batch.inputs = (const void *const *) self->arrays;
   self->batch.targets = (const void *const *) self->arrays + (filler->dataset->echoes ? 0 : filler->dataset->n_inputs);
   self->batch.samples = self->samples;
+  if (filler->part->source->weights != NULL
+      && !allocate ((void **) &self->weights, sizeof (float) * filler->batch_size))
+    return FALSE;
+  self->batch.weights = self->weights;
   return TRUE;
 }
 
@@ -245,6 +276,7 @@ void
 gradus_slot_clear (GradusSlot *self)
 {
   free (self->samples);
+  free (self->weights);
   for (guint k = 0; k < G_N_ELEMENTS (self->arrays); k++)
     free (self->arrays[k]);
 }

@@ -14,6 +14,7 @@ typedef struct
   GradusBatch batch;
   gint64      epoch, position;
   gint64     *samples;
+  float      *weights; /* or NULL */
   void       *arrays[GRADUS_MAX_ARRAYS]; /* inputs, then targets */
 } GradusSlot;
 

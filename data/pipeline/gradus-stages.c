@@ -15,16 +15,17 @@ typedef enum
   BATCH,
   PREFETCH,
   ONE_HOT,
+  VECTORIZE,
+  FILL_MISSING,
+  NORMALIZE,
   RESCALE,
   CAST,
   N_STAGES
 } Stage;
 
-static const char *const stage_names[] = { "cache",        "shuffle",   "batch",   "prefetch",
-                                           "one_hot",      "rescale",   "cast",    "normalize",
-                                           "resize",       "crop",      "pad",     "filter",
-                                           "fill_missing", "vectorize", "augment", "shard",
-                                           "repeat",       NULL };
+static const char *const stage_names[] = { "cache",        "shuffle",   "batch",   "prefetch", "one_hot", "vectorize",
+                                           "fill_missing", "normalize", "rescale", "cast",     "resize",  "crop",
+                                           "pad",          "filter",    "augment", "shard",    "repeat",  NULL };
 
 /* Where each stage stands that may stand only once; -1: nowhere. */
 typedef int Places[RESCALE];
@@ -134,10 +135,66 @@ read_cast (GradusStages *self, GradusJsonObject *stage)
   self->to_float = TRUE;
 }
 
+static void
+read_vectorize (GradusStages *self, GradusJsonObject *stage)
+{
+  static const char *const standards[] = { "lower_and_strip_punctuation", "lower", "strip_punctuation", "none", NULL };
+  static const char *const splits[] = { "whitespace", "character", NULL };
+  g_autoptr (GradusJsonObject) object = gradus_json_object (stage, "vectorize");
+
+  if (object == NULL)
+    return;
+  gradus_json_require (object, "length", NULL);
+  gradus_json_ignore (object, "words", NULL);
+  self->vectorize.vocabulary = gradus_json_int (object, "vocabulary", 3, GRADUS_MAX_VOCABULARY, 10000);
+  self->vectorize.length = gradus_json_int (object, "length", 1, GRADUS_MAX_WORDS, 1);
+  self->vectorize.standardize = gradus_json_enum (object, "standardize", standards, 0);
+  self->vectorize.characters = gradus_json_enum (object, "split", splits, 0) == 1;
+  gradus_json_end (object, NULL);
+}
+
+static void
+read_fill_missing (GradusStages *self, GradusJsonObject *stage)
+{
+  static const char *const words[] = { "mean", NULL };
+  g_autoptr (GradusJsonObject) object = gradus_json_object (stage, "fill_missing");
+  JsonNode *node;
+
+  if (object == NULL)
+    return;
+  gradus_json_ignore (object, "fitted", NULL);
+  node = gradus_json_node (object, "value");
+  self->fill = GRADUS_FILL_MEAN;
+  if (node != NULL && json_node_get_value_type (node) == G_TYPE_STRING)
+    gradus_json_enum (object, "value", words, 0);
+  else if (gradus_json_has (object, "value"))
+    {
+      self->fill = GRADUS_FILL_VALUE;
+      self->fill_value = (float) gradus_json_double (object, "value", -1e30, 1e30, 0);
+    }
+  gradus_json_end (object, NULL);
+  self->to_float = TRUE;
+}
+
+static void
+read_normalize (GradusStages *self, GradusJsonObject *stage)
+{
+  static const char *const words[] = { "train", NULL };
+  g_autoptr (GradusJsonObject) object = gradus_json_object (stage, "normalize");
+
+  if (object == NULL)
+    return;
+  gradus_json_ignore (object, "mean", "scale", NULL);
+  gradus_json_enum (object, "fit", words, 0);
+  gradus_json_end (object, NULL);
+  self->normalize = self->to_float = TRUE;
+}
+
 static void (*const readers[N_STAGES]) (GradusStages *self, GradusJsonObject *stage) = {
-  [CACHE] = read_cache,       [SHUFFLE] = read_shuffle, [BATCH] = read_batch,
-  [PREFETCH] = read_prefetch, [ONE_HOT] = read_one_hot, [RESCALE] = read_rescale,
-  [CAST] = read_cast,
+  [CACHE] = read_cache,         [SHUFFLE] = read_shuffle,           [BATCH] = read_batch,
+  [PREFETCH] = read_prefetch,   [ONE_HOT] = read_one_hot,           [RESCALE] = read_rescale,
+  [CAST] = read_cast,           [VECTORIZE] = read_vectorize,       [FILL_MISSING] = read_fill_missing,
+  [NORMALIZE] = read_normalize,
 };
 
 /* The stage's name, which is its only key; -1 after refusing. */

@@ -3,6 +3,7 @@
 
 #include "gradus-convert.h"
 #include "gradus-json.h"
+#include "source/gradus-vectorize.h"
 
 G_BEGIN_DECLS
 
@@ -11,11 +12,19 @@ G_BEGIN_DECLS
 #define GRADUS_MAX_CLASSES 1000000
 #define GRADUS_MAX_PREFETCH 1024
 
+typedef enum
+{
+  GRADUS_FILL_NONE,
+  GRADUS_FILL_MEAN,
+  GRADUS_FILL_VALUE,
+} GradusFill;
+
 /**
  * GradusStages:
  * @prefetch: batches ahead, -1 for "auto"
  * @to_float: whether the inputs are cast or rescaled
  * @one_hot: classes; -1: as many as the data has; 0: no such stage
+ * @vectorize: its length is 0 where there is no such stage
  * @warnings: sentences about an order that misleads
  * @kept: the stages that change what the model sees, in order
  *
@@ -33,6 +42,10 @@ typedef struct
   guint         n_rescales;
   GradusRescale rescales[GRADUS_MAX_RESCALES];
   gint64        one_hot;
+  GradusVectorize vectorize;
+  GradusFill    fill;
+  float         fill_value;
+  gboolean      normalize;
   GPtrArray    *warnings;
   JsonArray    *kept;
 } GradusStages;

@@ -9,6 +9,7 @@
 
 #include "gradus-generator-source.h"
 #include "gradus-idx-source.h"
+#include "gradus-table-source.h"
 
 /* Labels looked at in one go. */
 #define CHUNK 4096
@@ -18,9 +19,11 @@ enum
 {
   IDX,
   GENERATOR,
+  CSV,
+  TEXT,
 };
-static const char *const type_names[] = { "idx",          "generator", "npy",  "npz",    "csv",
-                                          "image_folder", "tfrecord",  "text", "packed", NULL };
+static const char *const type_names[] = { "idx", "generator",    "csv",      "text",   "npy",
+                                          "npz", "image_folder", "tfrecord", "packed", NULL };
 
 gsize
 gradus_array_spec_bytes (const GradusArraySpec *spec)
@@ -174,6 +177,7 @@ read_class_names (GradusSource *self, GradusJsonObject *spec)
                         _ ("There are %u names, but the labels have %" PRId64
                            " classes, 0 to %" PRId64 "; name them all."),
                         n, self->n_classes, self->n_classes - 1);
+  g_strfreev (self->class_names);
   self->class_names = g_new0 (char *, n + 1);
   for (guint i = 0; i < n && !gradus_json_failed (spec); i++)
     self->class_names[i] = g_strdup (gradus_json_array_string (names, i));
@@ -200,6 +204,7 @@ gradus_source_open (GradusJsonObject *spec,
                     const char       *base,
                     guint64           seed,
                     const char       *part,
+                    GradusSource     *train,
                     GError          **error)
 {
   g_autoptr (GradusSource) self = NULL;
@@ -211,16 +216,18 @@ gradus_source_open (GradusJsonObject *spec,
   type = gradus_json_enum (spec, "type", type_names, IDX);
   /* Written into a stored recipe; who reads that holds it against the data. */
   gradus_json_ignore (spec, "fingerprint", NULL);
-  if (type > GENERATOR)
+  if (type > TEXT)
     gradus_json_refuse_unavailable (spec, "type", type_names[type]);
   if (!gradus_json_check (spec, error))
     return NULL;
 
   if (type == IDX)
     self = gradus_idx_source_open (spec, base, error);
+  else if (type == CSV || type == TEXT)
+    self = gradus_table_source_open (spec, base, type == TEXT, train, error);
   else
     self = gradus_generator_source_open (spec, seed, part, error);
-  if (self == NULL || !count_classes (self, error))
+  if (self == NULL || (self->class_names == NULL && !count_classes (self, error)))
     return NULL;
   read_class_names (self, spec);
   if (!gradus_json_end (spec, error))

@@ -35,6 +35,10 @@ typedef struct
   /* Where target 0 of a sample stands, for messages ("labels.gz, sample 17"); free with g_free. */
   char *(*place) (GradusSource *self, gint64 sample);
   void (*free) (GradusSource *self);
+  /* Optional: the text of a sample, where @is_text. */
+  const char *(*text) (GradusSource *self, gint64 sample);
+  /* Then: takes the places of words of all samples, @length each, and how many each sample has. */
+  void (*take_words) (GradusSource *self, guint length, gint32 *words, gint32 *lengths);
 } GradusSourceFuncs;
 
 /**
@@ -47,6 +51,9 @@ typedef struct
  *   the only target is a whole number (rank 0, integer dtype); 0 otherwise
  * @class_names: NULL-terminated, or NULL
  * @echoes: there are no targets of its own: a sample's inputs, as the model gets them, are its targets
+ * @weights: what each sample counts in the loss; NULL: 1
+ * @lengths: steps of each sample of sequences that are padded up to the first axis of the inputs; NULL: all
+ * @is_text: the samples are texts, which gradus_source_vectorize() must make numbers of
  * @resident: bytes that the source keeps in memory
  */
 struct _GradusSource
@@ -57,7 +64,9 @@ struct _GradusSource
   GradusArraySpec          inputs[GRADUS_SOURCE_MAX_ARRAYS], targets[GRADUS_SOURCE_MAX_ARRAYS];
   gint64                   n_classes;
   char                   **class_names;
-  gboolean                 echoes;
+  gboolean                 echoes, is_text;
+  const float             *weights;
+  const gint32            *lengths;
   gint64                   resident;
 };
 
@@ -66,6 +75,7 @@ struct _GradusSource
  * @spec: the recipe's object with a "type"; every key of it is read
  * @base: folder that relative paths start from
  * @seed: of generators
+ * @train: (nullable): the source of training, whose categories the columns of a table have in every part
  * @part: "train", "validation" or "test": generators yield other samples for each
  *
  * Opens and validates a source, reading what must be read to know its size and labels. Fails with
@@ -76,6 +86,7 @@ GradusSource *gradus_source_open (GradusJsonObject *spec,
                                   const char       *base,
                                   guint64           seed,
                                   const char       *part,
+                                  GradusSource     *train,
                                   GError          **error);
 void          gradus_source_free (GradusSource *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradusSource, gradus_source_free)

@@ -149,6 +149,49 @@ def autoencoder():
         L.Dense(784, "sigmoid", name="decoder_2"), L.Reshape((28, 28), name="picture")], name="autoencoder")
 
 
+def recurrent(layer, name):
+    return keras.Sequential([keras.Input((None,), dtype="int32", name="words"),
+                             L.Embedding(400, 32, mask_zero=True, name="embedding"), layer(48, name=name),
+                             L.Dense(2, "softmax", name="mood")], name=name + "_text")
+
+
+def transformer(length, width=32, heads=4):
+    """Blocks after A. Vaswani and others, "Attention Is All You Need", 2017; a convolution before them tells words
+    what stands beside them."""
+    words = keras.Input((length,), dtype="int32", name="words")
+    x = L.Embedding(400, width, name="embedding")(words)
+    x = L.Conv1D(width, 3, padding="same", activation="relu", name="neighbours")(x)
+    for i in range(2):
+        name = f"block_{i + 1}"
+        y = L.MultiHeadAttention(heads, width // heads, name=name + "_attention")(x, x)
+        x = L.LayerNormalization(epsilon=1e-6, name=name + "_norm_1")(L.Add(name=name + "_add_1")([x, y]))
+        y = L.Dense(2 * width, "relu", name=name + "_wide")(x)
+        y = L.Dense(width, name=name + "_narrow")(y)
+        x = L.LayerNormalization(epsilon=1e-6, name=name + "_norm_2")(L.Add(name=name + "_add_2")([x, y]))
+    x = L.GlobalAveragePooling1D(name="pool")(x)
+    return functional(words, L.Dense(2, "softmax", name="mood")(x), "transformer")
+
+
+def houses():
+    return keras.Sequential([keras.Input((12,), name="features"), L.Dense(64, "relu", name="dense_1"),
+                             L.Dense(32, "relu", name="dense_2"), L.Dense(1, name="price")], name="houses")
+
+
+def texts():
+    def part(name):
+        return {"type": "text", "file": f"data/{name}.csv", "column": "review", "targets": "mood"}
+    return {"train": part("reviews"), "validation": {"split": 0.1}, "test": part("reviews-test")}
+
+
+def table():
+    def part(name):
+        return {"type": "csv", "file": f"data/{name}.csv", "targets": "price"}
+    return {"train": part("houses"), "validation": {"split": 0.1}, "test": part("houses-test")}
+
+
+WORDS = {"vectorize": {"vocabulary": 400, "length": 80}}
+
+
 def main():
     example("spirals", "A small dense network winds three spirals apart.", mlp(),
             generated("spirals", 3000, 1000, noise=0.02, classes=3), {"optimizer": optimizer(rate=0.01), **CLASSES}, 30,
@@ -172,6 +215,15 @@ def main():
     example("autoencoder", "Pictures of 784 pixels squeezed into 16 numbers, and back.", autoencoder(), fashion(True),
             {"optimizer": optimizer(), "loss": "binary_crossentropy", "metrics": ["mean_squared_error"]}, 5,
             stages=[ONE_255TH])
+    example("lstm", "An LSTM reads reviews word by word and tells their mood.", recurrent(L.LSTM, "lstm"), texts(),
+            {"optimizer": optimizer(rate=0.003), **CLASSES}, 8, batch=32, stages=[WORDS])
+    example("gru", "A GRU reads reviews word by word and tells their mood.", recurrent(L.GRU, "gru"), texts(),
+            {"optimizer": optimizer(rate=0.003), **CLASSES}, 8, batch=32, stages=[WORDS])
+    example("transformer", "A small Transformer looks at all words of a review at once.", transformer(80), texts(),
+            {"optimizer": optimizer(rate=0.001), **CLASSES}, 8, batch=32, stages=[WORDS])
+    example("houses", "Prices from a table with gaps and categories.", houses(), table(),
+            {"optimizer": optimizer(rate=0.003), "loss": "mean_squared_error", "metrics": ["mean_absolute_error", "r2_score"]},
+            40, batch=32, stages=[{"fill_missing": {"value": "mean"}}, {"normalize": {"fit": "train"}}])
 
 
 if __name__ == "__main__":

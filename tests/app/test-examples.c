@@ -19,6 +19,10 @@ static const Example examples[] = {
   { "separable", { "fit.epochs=1", "fit.steps_per_epoch=40", "data.pipeline.batch=16" }, 0.8 },
   { "unet", { "fit.epochs=1", "fit.steps_per_epoch=40", "data.pipeline.batch=16" }, 0.6 },
   { "heads", { "fit.epochs=2", "data.train.samples=1000" }, 0.8 },
+  { "lstm", { "fit.epochs=2" }, 0.8 },
+  { "gru", { "fit.epochs=2" }, 0.8 },
+  { "transformer", { "fit.epochs=2" }, 0.6 },
+  { "houses", { "fit.epochs=4" }, 0.3 },
   { "autoencoder", { "fit.epochs=1", "fit.steps_per_epoch=60" }, 0.75 },
 };
 

@@ -249,7 +249,7 @@ static const struct
   { "{'data':{'train':" SOURCE ",'pipeline':[{'batch':64,'shuffle':true}]},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_REFUSED, "/data/pipeline/0", "one key" },
-  { "{'data':{'train':{'type':'csv'}},'model':" MODEL
+  { "{'data':{'train':{'type':'tfrecord'}},'model':" MODEL
     ",'compile':{'optimizer':'adam','loss':'mse'}}",
     GRADUS_ERROR_UNSUPPORTED, "/data/train/type", "“idx” or “generator” would be right" },
   { "{'data':{'train':{'type':'idx','inputs':{'a':3},'targets':'/c'}},'model':" MODEL

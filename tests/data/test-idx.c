@@ -265,7 +265,7 @@ open_source (const char *text, GError **error)
   g_autoptr (JsonNode) node = gradus_json_parse (text, -1, "r.json", NULL);
   g_autoptr (GradusJsonObject) spec = gradus_json_open_at (node, "r.json", "/data/train", NULL);
 
-  return gradus_source_open (spec, folder, 42, "train", error);
+  return gradus_source_open (spec, folder, 42, "train", NULL, error);
 }
 
 static void
@@ -350,7 +350,7 @@ test_source_refusals (void)
                  "There are 1 names, but the labels have 3 classes, 0 to 2");
   refuse_source ("{\"type\":\"idx\",\"inputs\":\"images\",\"target\":\"x\",\"targets\":\"labels\"}",
                  "Unknown key “target” at /data/train in r.json");
-  refuse_source ("{\"type\":\"csv\",\"file\":\"x\"}", "“csv” is not available in this version");
+  refuse_source ("{\"type\":\"tfrecord\",\"file\":\"x\"}", "“tfrecord” is not available in this version");
   refuse_source ("{\"type\":\"idz\"}", "One of “idx”");
   refuse_source ("{\"type\":\"generator\",\"generator\":\"moon\"}",
                  "“moons”, “circles”");
