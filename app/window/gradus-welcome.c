@@ -31,7 +31,7 @@ static const GradusExample examples[] = {
   { "lenet", N_ ("LeNet-5"), N_ ("The network of 1998 that read cheques looks at clothing."),
     N_ ("61 706 parameters"), N_ ("seconds") },
   { "resnet-20", N_ ("ResNet-20"), N_ ("Twenty layers with shortcuts, on Fashion-MNIST."),
-    N_ ("273 754 parameters"), N_ ("about 5 minutes") },
+    N_ ("273 754 parameters"), N_ ("3 to 5 minutes") },
   { "separable", N_ ("Separable Convolutions"),
     N_ ("Depthwise convolutions tell clothing apart with few weights."), N_ ("32 522 parameters"),
     N_ ("about 2 minutes") },

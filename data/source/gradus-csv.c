@@ -129,6 +129,12 @@ count_delimiters (const char *at, char delimiter, const char **next)
   return n;
 }
 
+static gboolean
+is_blank_line (const char *at)
+{
+  return *at == '\n' || (*at == '\r' && (at[1] == '\n' || at[1] == '\0'));
+}
+
 static char
 guess_delimiter (const char *text)
 {
@@ -139,11 +145,18 @@ guess_delimiter (const char *text)
   for (const char *c = candidates; *c != '\0'; c++)
     {
       const char *at = text;
-      guint       first = count_delimiters (at, *c, &at), lines = 1;
+      guint       first = 0, lines = 0;
+      gboolean    alike = TRUE;
 
-      while (*at != '\0' && lines < LINES_LOOKED_AT && count_delimiters (at, *c, &at) == first)
-        lines++;
-      if ((*at == '\0' || lines == LINES_LOOKED_AT) && first > most)
+      for (; *at != '\0' && lines < LINES_LOOKED_AT && alike; lines++)
+        {
+          gboolean blank = is_blank_line (at);
+          guint    n = count_delimiters (at, *c, &at);
+
+          first = lines == 0 ? n : first;
+          alike = blank || n == first;
+        }
+      if (alike && first > most)
         {
           most = first;
           best = *c;
@@ -187,12 +200,6 @@ take_cell (char **at, char delimiter, guint32 *line, char **cell, gboolean *last
   *at = from + (stop != '\0');
   *to = '\0';
   return TRUE;
-}
-
-static gboolean
-is_blank_line (const char *at)
-{
-  return *at == '\n' || (*at == '\r' && (at[1] == '\n' || at[1] == '\0'));
 }
 
 static gboolean
