@@ -6,6 +6,8 @@
 #include <glib/gi18n-lib.h>
 #include <math.h>
 
+#include "formula/gradus-formula.h"
+
 static double
 exponential (const double *args, double step)
 {
@@ -222,6 +224,60 @@ read_pieces (GradusSchedule *self, GradusJsonObject *config)
     self->values[i] = gradus_json_array_double (values, i, 0, 1e6);
 }
 
+/* What a formula is about: the updates done before. */
+static const char *const         formula_names[] = { "step", NULL };
+static const GradusScheduleClass formula_class = { "Formula", { { NULL } }, NULL };
+
+static gboolean
+read_formula (GradusSchedule *self, GradusJsonObject *object)
+{
+  const char               *text = gradus_json_string (object, "formula", NULL);
+  g_autoptr (GError)        error = NULL;
+  g_autoptr (GradusFormula) formula = NULL;
+  g_autoptr (GradusFormulaNumber) number = NULL;
+
+  if (text == NULL)
+    return FALSE;
+  formula = gradus_formula_parse (text, &error);
+  number = formula != NULL ? gradus_formula_number_new (formula, formula_names, &error) : NULL;
+  if (number == NULL)
+    {
+      gradus_json_refuse (object, "formula", "%s", error->message);
+      return FALSE;
+    }
+  if (!(gradus_formula_number_evaluate (number, &(double){ 0 }) >= 0))
+    gradus_json_refuse (object, "formula", _("At step 0 this rate is no number from 0 on."));
+  *self = (GradusSchedule){ .klass = &formula_class, .formula = g_intern_string (text) };
+  return gradus_json_end (object, NULL);
+}
+
+/* The formulas met, made ready: one for all runs of a process, since the text says all. */
+static double
+formula_value (const char *text, double step)
+{
+  static GMutex        lock;
+  static GHashTable   *ready; /* text -> GradusFormulaNumber */
+  GradusFormulaNumber *number;
+  double               value = 0;
+
+  g_mutex_lock (&lock);
+  if (ready == NULL)
+    ready = g_hash_table_new_full (g_direct_hash, g_direct_equal, NULL, (GDestroyNotify) gradus_formula_number_free);
+  number = g_hash_table_lookup (ready, text);
+  if (number == NULL)
+    {
+      g_autoptr (GradusFormula) formula = gradus_formula_parse (text, NULL);
+
+      number = formula != NULL ? gradus_formula_number_new (formula, formula_names, NULL) : NULL;
+      if (number != NULL)
+        g_hash_table_insert (ready, (gpointer) text, number);
+    }
+  if (number != NULL)
+    value = gradus_formula_number_evaluate (number, &step);
+  g_mutex_unlock (&lock);
+  return value;
+}
+
 gboolean
 gradus_schedule_read (GradusSchedule *self, GradusJsonObject *cursor, const char *key)
 {
@@ -229,6 +285,8 @@ gradus_schedule_read (GradusSchedule *self, GradusJsonObject *cursor, const char
   g_autoptr (GradusJsonObject) config = NULL;
 
   *self = (GradusSchedule){ 0 };
+  if (object != NULL && gradus_json_has (object, "formula"))
+    return read_formula (self, object);
   if (object == NULL || (self->klass = find_class (object)) == NULL)
     return FALSE;
   gradus_json_ignore (object, "module", "registered_name", "build_config", NULL);
@@ -275,9 +333,16 @@ JsonNode *
 gradus_schedule_write (const GradusSchedule *self)
 {
   JsonObject *object = json_object_new ();
-  JsonObject *config = json_object_new ();
+  JsonObject *config;
   JsonNode   *node = json_node_new (JSON_NODE_OBJECT);
 
+  if (self->formula != NULL)
+    {
+      json_object_set_string_member (object, "formula", self->formula);
+      json_node_take_object (node, object);
+      return node;
+    }
+  config = json_object_new ();
   for (guint i = 0; self->klass->args[i].name != NULL; i++)
     write_arg (&self->klass->args[i], self->args[i], config);
   if (self->klass->value == NULL)
@@ -298,6 +363,8 @@ gradus_schedule_value (const GradusSchedule *self, gint64 step)
 {
   guint i = 0;
 
+  if (self->formula != NULL)
+    return formula_value (self->formula, step);
   if (self->klass->value != NULL)
     return self->klass->value (self->args, step);
   while (i < self->n_boundaries && step > self->boundaries[i])

@@ -33,7 +33,7 @@ typedef struct
 {
   const char             *class_name;
   const GradusScheduleArg args[GRADUS_SCHEDULE_MAX_ARGS]; /* ended by a NULL name */
-  double (*value) (const double *args, double step);      /* NULL: PiecewiseConstantDecay */
+  double (*value) (const double *args, double step);      /* NULL: PiecewiseConstantDecay, or a formula */
 } GradusScheduleClass;
 
 /* A plain value; no class: nothing is scheduled. */
@@ -44,6 +44,7 @@ typedef struct
   guint                      n_boundaries;
   double                     boundaries[GRADUS_SCHEDULE_MAX_BOUNDARIES];
   double                     values[GRADUS_SCHEDULE_MAX_BOUNDARIES + 1];
+  const char                *formula; /* interned; of step; NULL: none */
 } GradusSchedule;
 
 const GradusScheduleClass *gradus_schedule_classes (guint *n);
@@ -52,7 +53,8 @@ const GradusScheduleClass *gradus_schedule_classes (guint *n);
  * customary: the object of a recipe, as JSON. Free with g_free. */
 char *gradus_schedule_example (const GradusScheduleClass *klass, double rate, gint64 steps);
 
-/* Reads the object at @key, {"class_name": .., "config": ..}; refuses through the cursor. */
+/* Reads the object at @key, {"class_name": .., "config": ..} or {"formula": "0.001 * 0.9 ^ (step / 100)"}; refuses
+ * through the cursor. */
 gboolean  gradus_schedule_read  (GradusSchedule *self, GradusJsonObject *cursor, const char *key);
 JsonNode *gradus_schedule_write (const GradusSchedule *self);
 /* The rate of the update that comes after @step (from 0) others. */

@@ -151,6 +151,28 @@ test_refusals (void)
     }
 }
 
+static void
+test_schedule (void)
+{
+  static const char        options[] = "{\"compile\": {\"optimizer\": {\"class_name\": \"SGD\", \"config\": {\"learning_rate\":"
+                                " {\"formula\": \"0.1 * 0.5 ^ (step / 5)\"}}}, \"loss\": \"mse\"}, \"fit\": {\"epochs\": 3}}";
+  g_autoptr (GError)               error = NULL;
+  g_autoptr (GradusModel)          model = gradus_test_model (MODEL (ACTIVATION ("tanh")));
+  g_autoptr (GradusTrainerOptions) opts = gradus_test_options (options);
+  g_autoptr (GradusTestSource)     source = gradus_test_source_new (40, 4, 0, 8, 1, TRUE);
+  g_autoptr (GradusTestObserver)   observer = gradus_test_observer_new ();
+  g_autoptr (GradusDevice)         device = gradus_device_open ("cpu", 1, NULL);
+  g_autoptr (GradusTrainer)        trainer = NULL;
+  GradusTrainerConfig              config = {
+                 .model = model, .options = opts, .device = device, .train = &source->parent, .observer = &observer->parent, .seed = 5 };
+
+  trainer = gradus_trainer_new (&config, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (gradus_trainer_run (trainer, &error), ==, GRADUS_RUN_FINISHED);
+  for (gint64 step = 1; step <= 15; step++)
+    g_assert_cmpfloat_with_epsilon (gradus_test_observer_value (observer, "learning_rate", step), 0.1 * pow (0.5, (step - 1) / 5.0), 1e-7);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -158,6 +180,7 @@ main (int argc, char **argv)
   g_test_add_func ("/formula-train/layer-like-activation", test_layer_like_activation);
   g_test_add_func ("/formula-train/variables-are-trained", test_variables_are_trained);
   g_test_add_func ("/formula-train/losses", test_losses);
+  g_test_add_func ("/formula-train/schedule", test_schedule);
   g_test_add_func ("/formula-train/written-as-read", test_written_as_read);
   g_test_add_func ("/formula-train/refusals", test_refusals);
   return g_test_run ();
