@@ -62,6 +62,8 @@ stage_title (const char *stage)
     { "batch", NC_ ("stage", "Batch") },       { "rescale", NC_ ("stage", "Rescale") },
     { "prefetch", NC_ ("stage", "Prefetch") }, { "normalize", NC_ ("stage", "Normalise") },
     { "one_hot", NC_ ("stage", "One-hot") },   { "cast", NC_ ("stage", "Cast") },
+    { "vectorize", NC_ ("stage", "Vectorise") },
+    { "fill_missing", NC_ ("stage", "Fill missing") },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (titles); i++)

@@ -195,7 +195,7 @@ parse_name (Parser *self, const char *word, guint column, guint *node)
                                   GRADUS_FORMULA_MAX_NAMES);
   if (name.name == names->len)
     {
-      g_ptr_array_add (names, (gpointer) g_intern_string (word));
+      g_ptr_array_add (names, g_strdup (word));
       g_array_append_val (self->formula->name_columns, column);
     }
   return add_node (self, &name, node);
@@ -458,7 +458,7 @@ gradus_formula_parse (const char *text, GError **error)
 
   g_return_val_if_fail (text != NULL, NULL);
 
-  self->names = g_ptr_array_new ();
+  self->names = g_ptr_array_new_with_free_func (g_free);
   self->name_columns = g_array_new (FALSE, FALSE, sizeof (guint));
   self->nodes = g_array_new (FALSE, FALSE, sizeof (GradusFormulaNode));
   if (strlen (text) > GRADUS_FORMULA_MAX_LENGTH || !g_utf8_validate (text, -1, NULL))

@@ -73,7 +73,7 @@ typedef struct
 struct _GradusFormula
 {
   char      *text;
-  GPtrArray *names; /* interned */
+  GPtrArray *names; /* char * */
   GArray    *name_columns; /* guint */
   GArray    *nodes; /* GradusFormulaNode; children before their parents */
 };

@@ -182,7 +182,7 @@ gradus_op_bytes (const GradusNode *node, const GradusValueType *types, guint n, 
   double bytes = 0;
 
   for (guint i = 0; i < n; i++)
-    if (!inputs || (gradus_op_has_input (node, i) && (node->op->shape_only & (1u << i)) == 0))
+    if (!inputs || (gradus_op_has_input (node, i) && (i >= 32 || (node->op->shape_only & (1u << i)) == 0)))
       bytes += (double) gradus_op_count (&types[i]) * gradus_dtype_size (types[i].dtype);
   return bytes;
 }

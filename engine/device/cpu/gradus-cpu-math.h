@@ -37,7 +37,8 @@ static inline __attribute__ ((always_inline)) float
 gradus_exp (float x)
 {
   const float round = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
-  float c = x < -104.0f ? -104.0f : x;
+  /* So that no number is taken for the least: what it becomes is not looked at, but must be in range. */
+  float c = x > -104.0f ? x : -104.0f;
   c = c > 89.0f ? 89.0f : c;
   float n = (c * 1.44269504088896341f + round) - round;
   float r = (c - n * 0.693359375f) - n * -2.12194440e-4f;

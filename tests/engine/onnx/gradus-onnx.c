@@ -301,7 +301,8 @@ onnx_tensor_new (OnnxType type, guint rank, const gint64 *dims)
 
   self->type = type;
   self->rank = rank;
-  memcpy (self->dims, dims, rank * sizeof *dims);
+  for (guint i = 0; i < rank; i++)
+    self->dims[i] = dims[i];
   g_assert_true (count_elements (self));
   self->data = g_new0 (double, self->count + 1);
   return self;
