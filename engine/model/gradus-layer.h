@@ -307,7 +307,10 @@ extern const GradusLayerClass gradus_layer_up_sampling1d, gradus_layer_up_sampli
     gradus_layer_up_sampling3d, gradus_layer_zero_padding1d, gradus_layer_zero_padding2d,
     gradus_layer_zero_padding3d, gradus_layer_cropping1d, gradus_layer_cropping2d,
     gradus_layer_cropping3d;
-extern const GradusLayerClass gradus_layer_add, gradus_layer_concatenate;
+extern const GradusLayerClass gradus_layer_add, gradus_layer_concatenate, gradus_layer_subtract,
+    gradus_layer_multiply, gradus_layer_average, gradus_layer_maximum, gradus_layer_minimum;
+extern const GradusLayerClass gradus_layer_re_lu, gradus_layer_leaky_re_lu, gradus_layer_p_re_lu, gradus_layer_elu;
+extern const GradusLayerClass gradus_layer_permute, gradus_layer_repeat_vector;
 extern const GradusLayerClass gradus_layer_formula;
 extern const GradusLayerClass gradus_layer_batch_normalization, gradus_layer_layer_normalization,
     gradus_layer_rms_normalization, gradus_layer_group_normalization, gradus_layer_unit_normalization,

@@ -18,9 +18,9 @@ refuse_pair (const GradusShape *first, const GradusShape *other, guint index, co
                index + 1, b, repair);
 }
 
-/* Add: axes of size 1 stretch, as in NumPy. */
+/* Axes of size 1 stretch, as in NumPy. */
 static gboolean
-add_infer (const GradusLayer *layer,
+merge_infer (const GradusLayer *layer,
            const GradusShape *inputs,
            guint              n_inputs,
            GradusShape       *output,
@@ -71,12 +71,74 @@ add_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
   return TRUE;
 }
 
-static const GradusArgSpec add_args[] = { { NULL } };
+static const GradusArgSpec merge_args[] = { { NULL } };
 
 const GradusLayerClass gradus_layer_add = {
-  "Add", "add", add_args, 2, G_MAXUINT, add_infer, NULL, add_build, NULL, NULL,
+  "Add", "add", merge_args, 2, G_MAXUINT, merge_infer, NULL, add_build, NULL, NULL,
   GRADUS_MASK_PASSES,
 };
+
+/* One input after the other. */
+static gboolean
+fold (GradusLayerBuild *build, const char *op, GError **error)
+{
+  build->output = build->inputs[0];
+  for (guint i = 1; i < build->n_inputs; i++)
+    {
+      GradusValueId pair[2] = { build->output, build->inputs[i] };
+
+      if (!gradus_program_add_node (build->program, op, 0, pair, 2, &build->output, error, NULL))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+subtract_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
+{
+  return fold (build, "subtract", error);
+}
+
+static gboolean
+multiply_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
+{
+  return fold (build, "multiply", error);
+}
+
+static gboolean
+maximum_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
+{
+  return fold (build, "maximum", error);
+}
+
+static gboolean
+minimum_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
+{
+  return fold (build, "minimum", error);
+}
+
+static gboolean
+average_build (const GradusLayer *layer, GradusLayerBuild *build, GError **error)
+{
+  GradusValueId sum;
+
+  if (!add_build (layer, build, error))
+    return FALSE;
+  sum = build->output;
+  return gradus_program_add_node (build->program, "affine", 0, &sum, 1, &build->output, error, "scale",
+                                  1.0 / build->n_inputs, NULL);
+}
+
+#define MERGE(Name, snake, most)                                                                   \
+  const GradusLayerClass gradus_layer_##snake = {                                                  \
+    Name, #snake, merge_args, 2, most, merge_infer, NULL, snake##_build, NULL, NULL, GRADUS_MASK_PASSES, \
+  }
+
+MERGE ("Subtract", subtract, 2);
+MERGE ("Multiply", multiply, G_MAXUINT);
+MERGE ("Average", average, G_MAXUINT);
+MERGE ("Maximum", maximum, G_MAXUINT);
+MERGE ("Minimum", minimum, G_MAXUINT);
 
 /* Concatenate */
 static const GradusArgSpec concatenate_args[] = {

@@ -243,6 +243,36 @@ def shapes_and_merges():
     write('shared-layer', keras.Model(x, out, name='shared_model'), data((5, 4), 12), data((5, 2), 13))
 
 
+def merges():
+    x = keras.Input((5, 4), name='input')
+    a, b, c = (layers.Dense(4, activation='tanh', name=n)(x) for n in 'abc')
+    for name in ('Subtract', 'Multiply', 'Average', 'Maximum', 'Minimum'):
+        inputs = [a, b] if name == 'Subtract' else [a, b, c]
+        out = layers.Dense(2, name='dense')(layers.Flatten(name='flatten')(getattr(layers, name)(name='merge')(inputs)))
+        write(f'merge-{name.lower()}', keras.Model(x, out, name=name.lower()), data((4, 5, 4), 300), data((4, 2), 301))
+
+
+def activation_layers():
+    for name, layer in {'relu': layers.ReLU(name='f'),
+                        'relu-all': layers.ReLU(max_value=0.9, negative_slope=0.2, threshold=0.1, name='f'),
+                        'relu-most': layers.ReLU(max_value=0.5, name='f'),
+                        'leaky': layers.LeakyReLU(name='f'), 'leaky-slope': layers.LeakyReLU(negative_slope=0.05, name='f'),
+                        'elu': layers.ELU(alpha=0.7, name='f'), 'prelu': layers.PReLU(name='f'),
+                        'prelu-shared': layers.PReLU(shared_axes=[1, 2], name='f')}.items():
+        model = sequential(name.replace('-', '_'), (4, 4, 3), layers.Conv2D(3, 2, name='conv2d'), layer, layers.Flatten(name='flatten'),
+                           layers.Dense(2, name='dense'))
+        write(f'layer-{name}', model, data((5, 4, 4, 3), 310), data((5, 2), 311))
+
+
+def arrangements():
+    model = sequential('permute', (4, 3, 2), layers.Permute((3, 1, 2), name='permute'), layers.Dense(4, activation='tanh', name='a'),
+                       layers.Flatten(name='flatten'), layers.Dense(2, name='dense'))
+    write('permute', model, data((5, 4, 3, 2), 320), data((5, 2), 321))
+    model = sequential('repeat', (4,), layers.Dense(3, name='a'), layers.RepeatVector(6, name='repeat'),
+                       layers.Dense(2, activation='tanh', name='b'), layers.Flatten(name='flatten'), layers.Dense(2, name='dense'))
+    write('repeat-vector', model, data((5, 4), 322), data((5, 2), 323))
+
+
 def normalization():
     for i, config in enumerate([{}, {'momentum': 0.8, 'epsilon': 0.01}, {'center': False}, {'scale': False}]):
         model = sequential(f'bn_{i}', (4, 3, 2), layers.Conv2D(3, 2, name='conv2d'),
@@ -484,7 +514,8 @@ def whole_models():
 
 
 MAKERS = (
-    activations, convolutions, pooling, wide_convolutions, wide_pooling, resampling, shapes_and_merges,
+    activations, convolutions, pooling, wide_convolutions, wide_pooling, resampling, shapes_and_merges, merges,
+    activation_layers, arrangements,
     normalization, sample_normalization, attention, transformer, losses, optimizers, more_optimizers,
     regularisation, whole_models
 )
