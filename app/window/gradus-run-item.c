@@ -66,6 +66,16 @@ learning_rate_of (GradusRecipe *recipe)
   return gradus_recipe_get_double (recipe, "compile.optimizer.config.learning_rate", NAN);
 }
 
+static gboolean
+is_scheduled (GradusRecipe *recipe)
+{
+  JsonNode *rate = gradus_recipe_get (recipe, "compile.optimizer.config.learning_rate");
+
+  return (rate != NULL && JSON_NODE_HOLDS_OBJECT (rate)) ||
+         gradus_recipe_get_int (recipe, "fit.warmup_steps", 0) > 0 ||
+         gradus_recipe_get (recipe, "fit.reduce_on_plateau") != NULL;
+}
+
 static JsonArray *
 layers_of (GradusRecipe *recipe)
 {
@@ -103,6 +113,7 @@ gradus_run_details_new (GradusRecipe *recipe)
   details->optimizer = g_strdup (class_name_of (gradus_recipe_get (recipe, "compile.optimizer")));
   details->loss = g_strdup (class_name_of (gradus_recipe_get (recipe, "compile.loss")));
   details->learning_rate = learning_rate_of (recipe);
+  details->scheduled = is_scheduled (recipe);
   details->clip = gradus_recipe_get_double (recipe, "fit.clip.global_norm", NAN);
   details->batch_size = batch != NULL && JSON_NODE_HOLDS_OBJECT (batch)
                           ? gradus_recipe_get_int (recipe, "data.pipeline.batch.size", 0)

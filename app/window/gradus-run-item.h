@@ -25,6 +25,7 @@ typedef struct
   gint64 batch_size;
   gint64 epochs;
   gint64 n_layers;
+  gboolean scheduled; /* more than a number says what the learning rate is */
 } GradusRunDetails;
 
 GradusRunDetails *gradus_run_details_new (GradusRecipe *recipe);

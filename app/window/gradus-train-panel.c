@@ -229,14 +229,10 @@ follow_schedule_cb (GradusTrainPanel *self)
 static gboolean
 is_off_schedule (GradusTrainPanel *self)
 {
-  GradusRecipe *recipe = gradus_run_item_get_recipe (self->item);
+  const GradusRunDetails *details = gradus_run_item_get_details (self->item);
 
-  return recipe != NULL && gradus_run_item_is_live (self->item) &&
-         !isnan (option_of (self, "learning_rate", NAN)) &&
-         (gradus_recipe_get_string (recipe, "compile.optimizer.config.learning_rate.class_name",
-                                    NULL) != NULL ||
-          gradus_recipe_get_int (recipe, "fit.warmup_steps", 0) > 0 ||
-          gradus_recipe_get (recipe, "fit.reduce_on_plateau") != NULL);
+  return details != NULL && details->scheduled && gradus_run_item_is_live (self->item) &&
+         !isnan (option_of (self, "learning_rate", NAN));
 }
 
 static void
@@ -484,10 +480,14 @@ focus_changed_cb (GradusTrainPanel *self)
   if (self->item == item && self->data == data)
     return;
 
-  g_clear_handle_id (&self->settle_rate, g_source_remove);
-  g_clear_handle_id (&self->settle_clip, g_source_remove);
-  g_clear_handle_id (&self->settle_batch, g_source_remove);
-  self->sent_rate = NAN;
+  /* What was set by hand is for the run it was set for, and holds when its curves come in. */
+  if (self->item != item)
+    {
+      g_clear_handle_id (&self->settle_rate, g_source_remove);
+      g_clear_handle_id (&self->settle_clip, g_source_remove);
+      g_clear_handle_id (&self->settle_batch, g_source_remove);
+      self->sent_rate = NAN;
+    }
   g_set_object (&self->item, item);
   g_set_object (&self->data, data);
   g_signal_group_set_target (self->item_signals, item);

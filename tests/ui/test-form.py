@@ -2,7 +2,7 @@
 """The form of a new run says what is wrong as it is typed, and trains nothing that is."""
 import time
 
-from gradus_ui import case, main
+from gradus_ui import ENDLESS, case, main
 from uibot import wait
 
 WRONG = (
@@ -101,12 +101,14 @@ def a_rate_set_by_hand_is_given_back_to_the_schedule(desk):
     app.press('New Run')
     form = app.window('New Run')
     app.set_text('Name', 'steered', within=form)
-    app.set_text('Epochs', '4000', within=form)
+    app.set_text('Epochs', str(ENDLESS), within=form)
     wait(lambda: is_ready(app), 'form that can be trained')
     choose_cosine(app, form)
     wait(lambda: is_ready(app), 'form that can be trained')
     app.press('Train', within=form)
-    wait(lambda: app.log.step('steered') > 100, 'steps')
+    app.log.wait_step('steered', 100)
+    # The log knows of a step before the window does.
+    app.wait_said('Loss', 'run steered')
     assert app.peek('push button', 'Follow the Schedule') is None
     slider = app.find('slider', 'Learning rate, logarithmic')
     value = slider.queryValue()
